@@ -1,0 +1,367 @@
+package idem
+
+import "bytes"
+
+// decideClaim walks the gates of a claim in their order; the first that answers ends
+// the walk.
+func decideClaim(w *World, c *Claim, p *Policy) Decision {
+	if w.Event != nil && w.Event.Key != c.Key {
+		return refuse(&Error{Code: CodeKeyCollision, Field: "event", Detail: "another key has the same hash"})
+	}
+	g := &claimGate{w: w, c: c, p: p, a: &ClaimAnswer{Max: p.MaxAttempts}}
+	if c.Facts.Signature == SignatureFailed || (!c.Facts.Signature.genuine() && p.signatureRequired(w.SeenVerified)) {
+		return g.answer(OutcomeRejected)
+	}
+	g.s = settled(w.Event, w.Now, p)
+	g.a.Event = g.s
+	g.findAnomalies()
+
+	if g.s != nil {
+		if d, done := g.known(); done {
+			return d
+		}
+	} else if g.selfOriginated() {
+		return g.end(EntryIgnored, IgnoredSelf, NoReason, OutcomeSelfOriginated)
+	}
+	return g.order()
+}
+
+// claimGate is the walk of one claim.
+type claimGate struct {
+	w *World
+	c *Claim
+	p *Policy
+	s *Event // the settled record, nil for none
+	d Decision
+	a *ClaimAnswer
+}
+
+func (g *claimGate) answer(o Outcome) Decision {
+	g.a.Outcome = o
+	g.a.Advice = o.Advice(g.s != nil && g.s.State == Received)
+	g.d.Answer = g.a
+	return g.d
+}
+
+func (g *claimGate) findAnomalies() {
+	c, a := g.c, g.a
+	if c.Facts.Signature == VerifiedLate {
+		a.Anomalies = append(a.Anomalies, AnomalyLate)
+	}
+	if g.s == nil {
+		start := int64(g.w.EpochStart) * 1000
+		if before(c.Facts.ReceivedAt, start) || before(c.Facts.OccurredAt, start) {
+			a.Anomalies = append(a.Anomalies, AnomalyRestored)
+		}
+		return
+	}
+	if mismatch(&g.s.Facts, &c.Facts) {
+		a.Anomalies = append(a.Anomalies, AnomalyMismatch)
+	}
+}
+
+func before(ns, start int64) bool { return ns != 0 && start != 0 && ns < start }
+
+// mismatch compares fingerprints when both deliveries carry one, since a provider's
+// retry may differ in volatile fields, else payload hashes. An absent one gives no
+// verdict.
+func mismatch(first, later *Facts) bool {
+	if len(first.Fingerprint) > 0 && len(later.Fingerprint) > 0 {
+		return !bytes.Equal(first.Fingerprint, later.Fingerprint)
+	}
+	return len(first.PayloadHash) > 0 && len(later.PayloadHash) > 0 && !bytes.Equal(first.PayloadHash, later.PayloadHash)
+}
+
+func (g *claimGate) selfOriginated() bool {
+	for _, o := range g.p.SelfOrigins {
+		if g.c.Facts.Origin == o && o != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// known walks the gates that need a record: the claimant's own, those of its state,
+// and the schedule's.
+func (g *claimGate) known() (Decision, bool) {
+	s, c := g.s, g.c
+	if s.Claimant == c.Claimant && s.State == Processing {
+		return g.reenter(), true
+	}
+	if g.ghost() {
+		return g.byState(), true
+	}
+	if g.p.RefuseMismatch && mismatch(&s.Facts, &c.Facts) {
+		return g.answer(OutcomeMismatch), true
+	}
+	if s.Replay && !c.AcceptReplay && s.State != Processing {
+		g.a.Replaying = true
+		return g.answer(outcomeOf(s.SettledAs)), true
+	}
+	switch s.State {
+	case Received, FailedRetryable:
+	case Processing:
+		if s.Replay && s.SettledAs == Processed && !c.AcceptReplay {
+			g.a.Replaying = true
+			return g.answer(OutcomeAlreadyProcessed), true
+		}
+		return g.answer(OutcomeInProgress), true
+	default:
+		return g.byState(), true
+	}
+	if g.selfOriginated() && s.Total == 0 {
+		return g.end(EntryIgnored, IgnoredSelf, NoReason, OutcomeSelfOriginated), true
+	}
+	if c.Waited && s.State == FailedRetryable && s.End.byOwner() && c.ArrivedAt <= s.EndedAt {
+		return g.answer(OutcomeRetryScheduled), true
+	}
+	if s.DueAt > g.w.Now && !g.waives() {
+		if g.w.guess() {
+			return reread(), true
+		}
+		return g.answer(OutcomeRetryScheduled), true
+	}
+	if s.Attempts >= g.p.MaxAttempts {
+		return g.exhaust(), true
+	}
+	return Decision{}, false
+}
+
+// ghost reports whether the claimant's earlier claim has ended: it never gets
+// another. A grant whose answer never left the server was no claim.
+func (g *claimGate) ghost() bool {
+	s, past := g.s, g.w.Past
+	if s.Claimant == g.c.Claimant && s.Fence != 0 && s.End != EndUndelivered {
+		return true
+	}
+	return past != nil && past.Claimant == g.c.Claimant && past.End != EndUndelivered
+}
+
+// byState answers with the record's state.
+func (g *claimGate) byState() Decision {
+	if g.s.Replay && g.s.SettledAs == Processed {
+		g.a.Replaying = true
+	}
+	return g.answer(outcomeOf(g.s.State))
+}
+
+func outcomeOf(s State) Outcome {
+	switch s {
+	case Processing:
+		return OutcomeInProgress
+	case Processed:
+		return OutcomeAlreadyProcessed
+	case FailedTerminal:
+		return OutcomeFailedTerminal
+	case DeadLettered:
+		return OutcomeDeadLettered
+	case IgnoredStale:
+		return OutcomeStale
+	case Held:
+		return OutcomeHeld
+	case BlockedLoop:
+		return OutcomeLoopBlocked
+	case IgnoredSelf:
+		return OutcomeSelfOriginated
+	default:
+		return OutcomeRetryScheduled
+	}
+}
+
+// reenter gives the claimant the claim it already has.
+func (g *claimGate) reenter() Decision {
+	if g.s.Reentries >= MaxReentries {
+		return g.answer(OutcomeInProgress)
+	}
+	if g.w.guess() && g.s.Effects > 0 {
+		return reread()
+	}
+	dr := begin(g.w, g.p, &g.d, g.w.Event, nil)
+	dr.ev.Reentries++
+	dr.ew.Live = true
+	dr.enter(EntryReentered, Processing, dr.ev.Reason, Entry{Claimant: g.c.Claimant})
+	dr.main()
+	g.a.Reentered = true
+	g.a.LaneFence = g.laneFence()
+	g.grantFacts(g.s)
+	return g.answer(OutcomeClaimed)
+}
+
+// laneFence is the fence of the lane that the claim's own ordering reserved.
+func (g *claimGate) laneFence() int64 {
+	if o := g.s.Ordering; o != nil {
+		if r := g.w.Resources[o.Resource.ID()]; r != nil && r.Owner == g.s.ID() {
+			return r.LaneFence
+		}
+	}
+	return 0
+}
+
+// grantFacts fills in what comes with every grant: effects done earlier, the error
+// before, the reports that came too late.
+func (g *claimGate) grantFacts(s *Event) {
+	if s == nil {
+		return
+	}
+	g.a.Effects = g.w.Effects
+	g.a.Previous = s.Error
+	g.a.Late = s.LateReports
+}
+
+// waives reports whether a provider's redelivery is granted before it is due: our
+// backoff must not cost the provider's last retry. It holds for a call that arrived
+// after the failure was committed, and once per interval, so that waiters and
+// client repeats cannot burn all attempts in one blip.
+func (g *claimGate) waives() bool {
+	s, c := g.s, g.c
+	switch {
+	case !c.Facts.Kind.fromProvider():
+		return false
+	case c.ArrivedAt != 0 && c.ArrivedAt <= s.EndedAt:
+		return false
+	case s.Waived && g.w.Now.Sub(s.GrantedAt) < g.p.WaiveInterval:
+		return false
+	default:
+		return true
+	}
+}
+
+// exhaust dead-letters a record whose attempts are used up under the current policy.
+func (g *claimGate) exhaust() Decision {
+	dr := begin(g.w, g.p, &g.d, g.w.Event, nil)
+	dr.settle()
+	to := DeadLettered
+	if dr.ev.Replay {
+		to = dr.endReplay()
+	}
+	dr.ev.ByExpiry = false
+	dr.enter(EntryDeadLettered, to, AttemptsExhausted, Entry{})
+	dr.main()
+	g.d.touchResources()
+	return g.answer(outcomeOf(to))
+}
+
+// end takes the record to a state without a grant.
+func (g *claimGate) end(kind EntryKind, to State, reason Reason, o Outcome) Decision {
+	dr := g.draft()
+	if dr.ev.Replay && to == IgnoredStale {
+		to = dr.endReplay()
+	}
+	dr.ev.Waiting = Waiting{}
+	dr.ew.WaitingSince = Clear()
+	if to.Finished() || to == Held {
+		dr.ew.Due = Clear()
+	}
+	dr.ev.ByExpiry = false
+	dr.enter(kind, to, reason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
+	dr.main()
+	g.d.touchResources()
+	return g.answer(o)
+}
+
+// wait records that the delivery came and what it waits for. Nothing is written when
+// nothing changed.
+func (g *claimGate) wait(wt Waiting, o Outcome) Decision {
+	if g.s != nil && g.s.State == Received && g.s.Waiting == wt && len(g.d.Resources) == 0 && len(g.d.Owners) == 0 {
+		return g.answer(o)
+	}
+	dr := g.draft()
+	if dr.ev.Waiting.Kind == NotWaiting {
+		dr.ew.WaitingSince = In(0)
+	}
+	dr.ev.Waiting = wt
+	dr.ev.ByExpiry = false
+	dr.enter(EntryWaiting, Received, NoReason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
+	dr.main()
+	g.d.touchResources()
+	g.s = dr.ev
+	return g.answer(o)
+}
+
+// draft starts the write of the subject: the stored record, settled, or a fresh one.
+func (g *claimGate) draft() *draft {
+	if g.w.Event == nil {
+		e := &Event{Key: g.c.Key, Facts: g.c.Facts, Round: 1, Stale: g.stale(), Ordering: g.c.Ordering}
+		g.a.Fresh = true
+		g.d.Member = g.member()
+		return begin(g.w, g.p, &g.d, nil, e)
+	}
+	dr := begin(g.w, g.p, &g.d, g.w.Event, nil)
+	dr.settle()
+	if dr.ev.Ordering == nil && g.c.Ordering != nil {
+		g.d.Member = g.member()
+		dr.ev.Ordering = g.c.Ordering
+	}
+	return dr
+}
+
+func (g *claimGate) member() *Member {
+	o := g.c.Ordering
+	if o == nil || o.Mode != Sequential {
+		return nil
+	}
+	return &Member{Resource: o.Resource.ID(), Epoch: o.Version.Epoch, Value: o.Version.Value, Event: g.c.Key.ID()}
+}
+
+func (g *claimGate) stale() StaleClaim {
+	if g.c.Stale != StaleByPolicy {
+		return g.c.Stale
+	}
+	return g.p.Stale
+}
+
+// grant is the last gate: the claim is given. lane is the resource whose lane comes
+// with it, nil for none.
+func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision {
+	c := g.c
+	if g.s != nil && g.w.guess() {
+		return reread()
+	}
+	waived := g.s != nil && g.s.DueAt > g.w.Now
+	g.grantFacts(g.s)
+	dr := g.draft()
+	e := dr.ev
+	if e.Fence != 0 {
+		g.d.Attempts = append(g.d.Attempts, e.archive())
+	}
+	e.ByExpiry = false
+	e.Nonce, e.Claimant, e.Holder = c.Nonce, c.Claimant, c.Holder
+	e.Lease = g.p.lease(c.Lease)
+	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
+	e.AttemptHash = c.Facts.PayloadHash
+	e.End, e.EndHash, e.EndState, e.EndLate, e.EndFree, e.EndWhy = NotEnded, ID{}, Absent, false, false, ""
+	e.Waiting = Waiting{}
+	e.LateReports = nil
+	e.Attempts++
+	e.Total++
+	e.Lanes = nil
+	if lane != nil {
+		e.Lanes = []Lane{laneOf(o)}
+		lane.Lane, lane.OwnFence = true, true
+		lane.New.Owned, lane.New.Owner = true, e.ID()
+	}
+	dr.ew.Draw = true
+	dr.ew.Lease = In(e.Lease)
+	dr.ew.Granted = In(0)
+	dr.ew.Ended, dr.ew.Due, dr.ew.WaitingSince = Clear(), Clear(), Clear()
+	dr.enter(EntryClaimed, Processing, NoReason, Entry{Claimant: c.Claimant, Holder: c.Holder})
+	dr.main()
+	g.d.touchResources()
+	g.a.Granted = true
+	return g.answer(OutcomeClaimed)
+}
+
+// archive is the record's last grant as an attempt of its own, kept when the next
+// one is made.
+func (e *Event) archive() Attempt {
+	a := Attempt{
+		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.Round, Number: e.Total,
+		Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
+		End: e.End, EndHash: e.EndHash, DueAt: e.DueAt, AttemptHash: e.AttemptHash, Error: e.Error,
+		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, Replay: e.Replay, Late: e.LateReports,
+	}
+	if e.End == EndCompleted {
+		a.Result, a.ContentType = e.Result, e.ContentType
+	}
+	return a
+}

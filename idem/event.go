@@ -1,0 +1,228 @@
+package idem
+
+import "time"
+
+// Facts are what the first delivery said about an event. They are written once;
+// a later delivery that differs is an anomaly and overwrites nothing.
+type Facts struct {
+	KeyQuality   uint8 // PROVIDER_ID, COMPOSITE, PAYLOAD_HASH as numbered in the contract
+	Type         string
+	ResourceType string
+	ResourceID   string
+	OccurredAt   int64 // nanoseconds since 1970 UTC by the source's clock, 0 unknown
+	Correlation  string
+	CauseSource  string // a cause of the same namespace …
+	CauseEventID string
+	CauseText    string // … or free text when it lives elsewhere
+	Origin       string
+	PayloadHash  []byte
+	PayloadRef   string
+	PayloadSize  int32
+	ContentType  string
+	Fingerprint  []byte
+
+	RequestID   string // the first delivery
+	Kind        DeliveryKind
+	Attempt     int32 // the provider's own count
+	Signature   Signature
+	ReceivedAt  int64 // nanoseconds since 1970 UTC by the receiver's clock, 0 unknown
+	Headers     []Header
+	TraceParent string
+	CauseTrace  string
+}
+
+// Header is one allow-listed header of a delivery.
+type Header struct{ Name, Value string }
+
+// DeliveryKind says who sent this arrival.
+type DeliveryKind uint8
+
+// The kinds of deliveries, numbered as in the contract.
+const (
+	KindUnspecified DeliveryKind = 0
+	ProviderFirst   DeliveryKind = 1
+	ProviderRetry   DeliveryKind = 2
+	ProviderReplay  DeliveryKind = 3
+	ConsumerRequeue DeliveryKind = 4
+	ClientRepeat    DeliveryKind = 5
+)
+
+// fromProvider reports whether the arrival is (or may be) the provider's own, which
+// our backoff must not refuse. Unspecified counts as the provider's: costing its
+// last retry is the worse mistake.
+func (k DeliveryKind) fromProvider() bool { return k <= ProviderReplay }
+
+// Signature is the verdict of whoever received the delivery.
+type Signature uint8
+
+// The verdicts, numbered as in the contract.
+const (
+	SignatureUnspecified Signature = 0 // the same as NotChecked
+	Verified             Signature = 1
+	VerifiedLate         Signature = 2
+	SignatureFailed      Signature = 3
+	NotChecked           Signature = 4
+)
+
+func (s Signature) genuine() bool { return s == Verified || s == VerifiedLate }
+
+// Event is the record of an event key.
+type Event struct {
+	Key     EventKey
+	Facts   Facts
+	Version int64 // row version; each rise has its journal entry
+
+	State    State
+	ByExpiry bool // the state came from an expired lease alone; its last token may reopen it
+	Reason   Reason
+	Stale    StaleClaim // stored at the first claim
+	Ordering *Ordering  // of the first claim that carried one
+
+	// The last grant.
+	Fence       int64
+	Nonce       ID
+	Claimant    string
+	Holder      string // who called, for people: the name of its access token
+	Lease       time.Duration
+	LeaseUntil  Instant
+	GrantedAt   Instant
+	Reentries   int32
+	AttemptHash []byte // payload hash of the delivery that the attempt is for
+	Tied        bool
+	Waived      bool // granted before it was due, to a provider's redelivery
+	Lanes       []Lane
+
+	// Counts. max_attempts counts Attempts, which each round begins anew.
+	Round    int32
+	Attempts int32
+	Total    int32
+	Releases int32
+
+	Replay       bool // this round is a replay
+	ReplayFailed bool
+	ReplayID     string
+	SettledAs    State // what duplicates are told while a replay runs
+
+	// How the last grant ended.
+	End      EndKind
+	EndHash  ID
+	EndState State // what the ending call was answered
+	EndLate  bool  // it came after the lease
+	EndFree  bool  // the attempt does not count
+	EndWhy   string
+	EndedAt  Instant
+	DueAt    Instant
+
+	// What the event came to.
+	Result      []byte
+	ContentType string
+	Outputs     []string
+	Error       Failure
+
+	Answered DeliveryAnswer
+
+	Waiting      Waiting
+	WaitingSince Instant
+	NotYetSince  Instant
+	CreatedAt    Instant
+
+	Effects     int32 // side effects begun or recorded under this event
+	EffectBytes int32
+	Began       bool // this attempt began an effect
+
+	LateReports []LateReport
+}
+
+// ID names the record.
+func (e *Event) ID() ID { return e.Key.ID() }
+
+// live reports whether the claim is alive at the instant.
+func (e *Event) live(now Instant) bool { return e.State == Processing && e.LeaseUntil > now }
+
+// DeliveryAnswer is what the provider was answered, as the consumer reports it.
+type DeliveryAnswer struct {
+	HTTPStatus int32
+	At         int64 // nanoseconds since 1970 UTC by the consumer's clock
+}
+
+// Lane is a resource that a claim reserved and the version it applies on completion.
+type Lane struct {
+	Resource ID
+	Version  Version
+	Machine  string
+	To       string
+}
+
+// Failure is an error reported by a consumer, or the cause of a dead letter.
+type Failure struct {
+	Kind    FailureKind
+	Code    string
+	Message string
+}
+
+// FailureKind tells apart what may be tried again.
+type FailureKind uint8
+
+// The kinds of failures, numbered as in the contract.
+const (
+	NoFailure FailureKind = 0
+	Retryable FailureKind = 1
+	Terminal  FailureKind = 2
+	NotYet    FailureKind = 3 // what it needs does not exist yet; a budget of its own, by time
+)
+
+// WaitKind says what a received event waits for.
+type WaitKind uint8
+
+// What an event can wait for.
+const (
+	NotWaiting         WaitKind = 0
+	WaitingLane        WaitKind = 1 // another event's claim on the same resource
+	WaitingPredecessor WaitKind = 2 // an earlier version of a sequential resource
+	WaitingStep        WaitKind = 3 // a state from which its transition is legal
+)
+
+// Waiting says what a received event waits for.
+type Waiting struct {
+	Kind     WaitKind
+	Event    ID // the event in the way, when it is known
+	Expected Version
+}
+
+// LateReport is a call that came after its claim was lost. It changes nothing and
+// is shown to the operator and to the next grant.
+type LateReport struct {
+	Fence int64
+	Call  EndKind
+	Hash  ID
+	Error Failure
+}
+
+// MaxLateReports bounds the late reports kept between two grants of an event.
+const MaxLateReports = 8
+
+// Attempt is a grant that has been followed by another one.
+type Attempt struct {
+	Event       ID
+	Fence       int64
+	Nonce       ID
+	Round       int32
+	Number      int32
+	Claimant    string
+	Holder      string
+	GrantedAt   Instant
+	EndedAt     Instant
+	End         EndKind
+	EndHash     ID
+	DueAt       Instant
+	AttemptHash []byte
+	Error       Failure
+	Result      []byte // of an earlier round, replaced by a replay
+	ContentType string
+	State       State // what the ending call was answered
+	EndLate     bool
+	EndFree     bool
+	EndWhy      string
+	Replay      bool
+	Late        []LateReport
+}

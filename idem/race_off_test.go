@@ -1,0 +1,6 @@
+//go:build !race
+
+package idem_test
+
+// stateLimit bounds the states of one domain.
+const stateLimit = 8000

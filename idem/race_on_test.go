@@ -1,0 +1,7 @@
+//go:build race
+
+package idem_test
+
+// stateLimit bounds the states of one domain; the race detector makes a step about ten
+// times as slow.
+const stateLimit = 1500

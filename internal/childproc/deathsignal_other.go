@@ -1,0 +1,10 @@
+//go:build !linux
+
+package childproc
+
+import (
+	"os"
+	"os/exec"
+)
+
+func setDeathSignal(*exec.Cmd, os.Signal) {}

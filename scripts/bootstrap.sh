@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes sure that what the project runs and tests with is installed: Go,
+# PostgreSQL 15 or newer, and PgBouncer. Installs the latter two as root on
+# Debian and Ubuntu, and says elsewhere what is missing. Quick when nothing is.
+set -euo pipefail
+
+min_major=15
+
+# The folders that storage/postgres/embedded looks in.
+postgres_found() {
+	local dir major
+	if [ -n "${IDEMSVC_PG_BIN:-}" ]; then
+		[ -x "$IDEMSVC_PG_BIN/postgres" ] && [ -x "$IDEMSVC_PG_BIN/initdb" ]
+		return
+	fi
+	local on_path=""
+	if command -v postgres >/dev/null; then
+		on_path=$(dirname "$(readlink -f "$(command -v postgres)")")
+	fi
+	for dir in "$on_path" /usr/lib/postgresql/*/bin /usr/pgsql-*/bin \
+		/opt/homebrew/opt/postgresql@*/bin /usr/local/opt/postgresql@*/bin \
+		/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin \
+		/Applications/Postgres.app/Contents/Versions/*/bin /usr/local/pgsql/bin; do
+		[ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] || continue
+		major=$("$dir/postgres" --version | sed -n 's/.*(PostgreSQL) \([0-9]*\).*/\1/p')
+		[ "${major:-0}" -ge "$min_major" ] && return 0
+	done
+	return 1
+}
+
+pgbouncer_found() {
+	[ "${IDEMSVC_TEST_PGBOUNCER:-}" = off ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
+}
+
+if ! command -v go >/dev/null; then
+	echo "bootstrap: Go is missing; go.mod says which version is needed" >&2
+	exit 1
+fi
+
+missing=()
+postgres_found || missing+=(postgresql)
+pgbouncer_found || missing+=(pgbouncer)
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+	echo "bootstrap: installing ${missing[*]}" >&2
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -q >&2
+	if ! postgres_found; then
+		# The package would create and start a cluster of its own.
+		apt-get install -q -y --no-install-recommends postgresql-common >&2
+		sed -i -E 's/^#?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+	fi
+	apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+	if ! postgres_found; then
+		echo "bootstrap: this release's PostgreSQL is older than $min_major; set IDEMSVC_PG_BIN to a newer one's programs" >&2
+		exit 1
+	fi
+	exit 0
+fi
+
+if command -v brew >/dev/null; then
+	echo "bootstrap: missing; install with: brew install ${missing[*]/#postgresql/postgresql@17}" >&2
+elif command -v dnf >/dev/null; then
+	echo "bootstrap: missing; install with: sudo dnf install -y ${missing[*]/#postgresql/postgresql-server}" >&2
+else
+	echo "bootstrap: missing; install with: sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+fi
+exit 1

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+)
+
+// drain tells streams that the server is stopping.
+type drain struct {
+	once  sync.Once
+	begun chan struct{}
+}
+
+func newDrain() *drain { return &drain{begun: make(chan struct{})} }
+
+func (d *drain) begin() { d.once.Do(func() { close(d.begun) }) }
+
+// endStream ends the context of a stream when the server stops, except for sessions,
+// which say goodbye.
+func (d *drain) endStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if info.FullMethod == pb.IdempotencyService_Session_FullMethodName {
+		return next(srv, stream)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-d.begun:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return next(srv, &streamContext{ServerStream: stream, ctx: ctx})
+}
+
+// streamContext is a stream with another context.
+type streamContext struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s *streamContext) Context() context.Context { return s.ctx }

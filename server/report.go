@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
+// decision is what is told about an answered command in the log and on its span.
+type decision struct {
+	call     string
+	key      idem.EventKey // as far as it is known
+	facts    idem.Facts
+	resource string
+	attempt  int32
+	state    idem.State
+	outcome  string
+}
+
+// report tells about a decision: one line in the log, attributes on the span. No
+// payload, result, token or error text is in either.
+func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, started time.Time) {
+	span := trace.SpanFromContext(ctx)
+	logs := c.log.Enabled(ctx, slog.LevelInfo)
+	if !logs && !span.IsRecording() {
+		return
+	}
+	d := describe(cmd, a)
+	if span.IsRecording() {
+		span.SetAttributes(d.attributes()...)
+	}
+	if logs {
+		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(span, time.Since(started))...)
+	}
+}
+
+// describe gathers what a command and its answer tell.
+func describe(cmd idem.Command, a idem.Answer) decision {
+	d := decision{call: callName(cmd)}
+	switch c := cmd.(type) {
+	case *idem.Claim:
+		d.key, d.facts = c.Key, c.Facts
+	case *idem.Check:
+		d.key.Namespace, d.key.Consumer = c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer
+		d.resource = c.Ordering.Resource.Type + "/" + c.Ordering.Resource.Name
+	case *idem.BeginEffect:
+		d.key.Namespace, d.key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.RecordEffect:
+		d.key.Namespace, d.key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.ReportEffect:
+		d.key.Namespace = c.Token.Namespace
+	}
+	switch a := a.(type) {
+	case *idem.ClaimAnswer:
+		d.outcome = a.Outcome.String()
+		d.about(a.Event, d.facts)
+	case *idem.EndAnswer:
+		d.about(a.Event, idem.Facts{})
+		d.outcome = a.State.String()
+	case *idem.ExtendAnswer:
+		d.about(a.Event, idem.Facts{})
+		d.outcome = "EXTENDED"
+	case *idem.CheckAnswer:
+		d.outcome = a.Verdict.String()
+	case *idem.EffectAnswer:
+		d.outcome = a.Verdict.String()
+		d.attempt = a.Attempt
+	}
+	return d
+}
+
+// about adds what a record tells. What this delivery said stays, except for the
+// correlation, which is the first delivery's.
+func (d *decision) about(e *idem.Event, said idem.Facts) {
+	if e == nil {
+		return
+	}
+	d.key, d.state, d.attempt = e.Key, e.State, e.Total
+	d.facts = e.Facts
+	if said.RequestID != "" || said.Attempt != 0 {
+		d.facts.RequestID, d.facts.Attempt = said.RequestID, said.Attempt
+	}
+	if e.Facts.ResourceType != "" {
+		d.resource = e.Facts.ResourceType + "/" + e.Facts.ResourceID
+	}
+}
+
+func callName(cmd idem.Command) string {
+	switch cmd.(type) {
+	case *idem.Claim:
+		return "ClaimEvent"
+	case *idem.Complete:
+		return "CompleteEvent"
+	case *idem.Fail:
+		return "FailEvent"
+	case *idem.Extend:
+		return "ExtendClaim"
+	case *idem.Release:
+		return "ReleaseClaim"
+	case *idem.Check:
+		return "CheckVersion"
+	default:
+		return "RecordSideEffect"
+	}
+}
+
+func causation(f *idem.Facts) string {
+	if f.CauseEventID != "" {
+		return f.CauseSource + "/" + f.CauseEventID
+	}
+	return f.CauseText
+}
+
+func (d *decision) fields(span trace.Span, took time.Duration) []slog.Attr {
+	out := make([]slog.Attr, 0, 16)
+	for _, f := range [...]struct{ name, value string }{
+		{logNamespace, d.key.Namespace}, {logConsumer, d.key.Consumer}, {logSource, d.key.Source}, {logEventID, d.key.EventID},
+		{logEventType, d.facts.Type}, {logResource, d.resource}, {logRequestID, d.facts.RequestID},
+		{logOutcome, d.outcome}, {logCorrelation, d.facts.Correlation}, {logCausation, causation(&d.facts)},
+	} {
+		if f.value != "" {
+			out = append(out, slog.String(f.name, f.value))
+		}
+	}
+	if d.facts.Attempt != 0 {
+		out = append(out, slog.Int64(logDelivery, int64(d.facts.Attempt)))
+	}
+	if d.attempt != 0 {
+		out = append(out, slog.Int64(logAttempt, int64(d.attempt)))
+	}
+	if d.state != idem.Absent {
+		out = append(out, slog.String(logState, d.state.String()))
+	}
+	if sc := span.SpanContext(); sc.HasTraceID() {
+		out = append(out, slog.String(logTraceID, sc.TraceID().String()))
+	}
+	return append(out, slog.Float64(logDuration, milliseconds(took)))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func (d *decision) attributes() []attribute.KeyValue {
+	out := make([]attribute.KeyValue, 0, 8)
+	add := func(k attribute.Key, v string) {
+		if v != "" {
+			out = append(out, k.String(v))
+		}
+	}
+	if d.key.EventID != "" {
+		add(attrEventRef, d.key.Source+"/"+d.key.EventID)
+		add(attrMessageID, d.key.EventID)
+	}
+	add(attrConsumer, d.key.Consumer)
+	add(attrOutcome, d.outcome)
+	add(attrCorrelation, d.facts.Correlation)
+	add(attrConversationID, d.facts.Correlation)
+	add(attrCausation, causation(&d.facts))
+	if d.attempt != 0 {
+		out = append(out, attrAttempt.Int64(int64(d.attempt)))
+	}
+	return out
+}

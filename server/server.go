@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	"github.com/idemsvc/idemsvc/server/auth"
+)
+
+// Server serves the contract, the standard health service and reflection.
+type Server struct {
+	cfg   Config
+	grpc  *grpc.Server
+	watch *watcher
+	drain *drain
+
+	stop context.CancelFunc // ends the health checks
+	ctx  context.Context
+	busy sync.WaitGroup
+	once sync.Once
+}
+
+// New makes a server. It needs no database yet: until there is one, calls are answered
+// UNAVAILABLE.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("server configuration: %w", err)
+	}
+	c, err := newCore(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, watch: newWatcher(&cfg), drain: newDrain()}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.grpc = grpc.NewServer(options(&cfg, c, s.drain)...)
+	pb.RegisterIdempotencyServiceServer(s.grpc, &idempotency{
+		core: c, drain: s.drain,
+		sessions: sessionLimits{
+			inFlight: cfg.SessionInFlight, age: cfg.MaxConnectionAge, grace: cfg.MaxConnectionAgeGrace / 2, drain: cfg.DrainTimeout / 2,
+		},
+	})
+	pb.RegisterOperationsServiceServer(s.grpc, &operations{core: c, version: cfg.Version})
+	healthpb.RegisterHealthServer(s.grpc, s.watch.health)
+	reflection.Register(s.grpc)
+	return s, nil
+}
+
+func newCore(cfg *Config) (*core, error) {
+	valid, err := newValidator()
+	if err != nil {
+		return nil, err
+	}
+	c := &core{
+		store: cfg.Store, tokens: &tokens{secret: cfg.Store.Secret}, nonces: newNonces(), valid: valid, log: cfg.Logger,
+		access: &access{
+			table: cfg.Auth,
+			roles: methodRoles(pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto),
+		},
+	}
+	if cfg.AllowAnonymous {
+		c.access.anonymous = auth.NewIdentity("anonymous", auth.Admin, cfg.AnonymousNamespaces...)
+	}
+	if cfg.TracerProvider != nil {
+		c.tracer = cfg.TracerProvider.Tracer(scopeName)
+	}
+	return c, nil
+}
+
+func options(cfg *Config, c *core, d *drain) []grpc.ServerOption {
+	opts := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ChainUnaryInterceptor(c.unaryInterceptors()...),
+		grpc.ChainStreamInterceptor(c.streamInterceptors(d)...),
+		grpc.UnknownServiceHandler(unknownMethod),
+		grpc.MaxRecvMsgSize(transportBytes),
+		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
+		grpc.NumStreamWorkers(cfg.StreamWorkers),
+		grpc.WaitForHandlers(true),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: cfg.KeepaliveTime / 3, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: cfg.KeepaliveTime, Timeout: cfg.KeepaliveTimeout,
+			MaxConnectionAge: cfg.MaxConnectionAge, MaxConnectionAgeGrace: cfg.MaxConnectionAgeGrace,
+		}),
+	}
+	if cfg.TLS != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
+	}
+	if h := telemetryOptions(cfg); len(h) > 0 {
+		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(h...)))
+	}
+	return opts
+}
+
+func telemetryOptions(cfg *Config) []otelgrpc.Option {
+	var opts []otelgrpc.Option
+	if cfg.TracerProvider != nil {
+		opts = append(opts, otelgrpc.WithTracerProvider(cfg.TracerProvider))
+	}
+	if cfg.MeterProvider != nil {
+		opts = append(opts, otelgrpc.WithMeterProvider(cfg.MeterProvider))
+	}
+	if cfg.Propagator != nil && len(opts) > 0 {
+		opts = append(opts, otelgrpc.WithPropagators(cfg.Propagator))
+	}
+	return opts
+}
+
+func unknownMethod(any, grpc.ServerStream) error {
+	return &refusal{reason: pb.ErrorReason_ERROR_REASON_UNIMPLEMENTED, message: "the server does not know this method"}
+}
+
+// Serve takes calls until the server is stopped. It refuses to serve plain text, or
+// without tokens, where others than this machine may listen, unless told otherwise.
+// It returns nil after Stop. Several listeners may be served.
+func (s *Server) Serve(lis net.Listener) error {
+	if !s.cfg.AllowInsecure && (s.cfg.TLS == nil || s.cfg.Auth == nil) && !local(lis.Addr()) {
+		return errors.Join(fmt.Errorf("%s is not a loopback address: serving it needs TLS and tokens", lis.Addr()), lis.Close())
+	}
+	s.once.Do(func() { s.busy.Go(func() { s.watch.run(s.ctx) }) })
+	if err := s.grpc.Serve(lis); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve %s: %w", lis.Addr(), err)
+	}
+	return nil
+}
+
+// local reports whether only this machine can reach the address.
+func local(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}
+
+// Stop ends the server so that nothing is lost: it turns not ready, goes on for the
+// drain delay, asks sessions to leave, and lets calls in flight end. When the drain
+// timeout or the context is over it cuts off what is left. It returns when no handler
+// runs any more; then the storage may be closed.
+func (s *Server) Stop(ctx context.Context) {
+	s.once.Do(func() {}) // a Serve that comes later starts nothing
+	s.watch.leave()
+	s.stop()
+	wait(ctx, s.cfg.DrainDelay)
+	s.drain.begin()
+	done := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(done)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.DrainTimeout)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-done
+	}
+	s.busy.Wait()
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

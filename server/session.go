@@ -1,0 +1,180 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+)
+
+// sessionLimits bound a session.
+type sessionLimits struct {
+	inFlight int           // commands carried out at the same time
+	age      time.Duration // after which the client is asked to go on over a new stream; 0: never
+	grace    time.Duration // between the asking and the stream's end
+	drain    time.Duration // the same, when the server stops
+}
+
+// session is one stream: a reader hands commands to workers, workers hand answers to a
+// writer, which alone sends.
+type session struct {
+	s      *idempotency
+	stream pb.IdempotencyService_SessionServer
+	work   chan *pb.SessionRequest
+	out    chan *pb.SessionResponse
+	read   chan error    // the reader's end
+	stop   chan struct{} // closed: take no more commands
+
+	mu      sync.Mutex
+	workers int
+	stopped bool
+	busy    sync.WaitGroup
+}
+
+// Session implements the contract's method.
+func (s *idempotency) Session(stream pb.IdempotencyService_SessionServer) error {
+	x := &session{
+		s: s, stream: stream,
+		work: make(chan *pb.SessionRequest), out: make(chan *pb.SessionResponse, s.sessions.inFlight),
+		read: make(chan error, 1), stop: make(chan struct{}),
+	}
+	return x.serve()
+}
+
+// serve returns when the client has closed its side and has its answers, or when it was
+// asked to leave and the time for that is over. The reader ends with the stream.
+func (x *session) serve() error {
+	written := make(chan error, 1)
+	go func() { written <- x.write() }()
+	go func() { x.read <- x.readAll() }()
+	err := x.untilRead()
+	x.takeNoMore()
+	x.busy.Wait()
+	close(x.out)
+	return errors.Join(err, <-written)
+}
+
+// untilRead waits for the last command, and asks the client to leave when the server
+// stops or the stream has grown old.
+func (x *session) untilRead() error {
+	old := x.oldAge()
+	defer old.Stop()
+	var end <-chan time.Time
+	leave := func(grace time.Duration, why string) {
+		x.send(&pb.SessionResponse{Result: &pb.SessionResponse_GoAway{GoAway: &pb.GoAway{Drain: durationpb.New(grace), Reason: why}}})
+		end = time.After(grace)
+	}
+	stopping := x.s.drain.begun
+	for {
+		select {
+		case err := <-x.read:
+			return err
+		case <-stopping:
+			stopping = nil
+			leave(x.s.sessions.drain, "shutting down")
+		case <-old.C:
+			leave(x.s.sessions.grace, "connection age")
+		case <-end:
+			return &refusal{
+				reason: pb.ErrorReason_ERROR_REASON_UNAVAILABLE, message: "the stream's time is over, go on over a new one", retry: retryNow,
+			}
+		}
+	}
+}
+
+// oldAge fires when the client should go on over a new stream, a little before the
+// connection's own age would cut it off, and not for all streams at once.
+func (x *session) oldAge() *time.Timer {
+	age := x.s.sessions.age
+	if age <= 0 {
+		t := time.NewTimer(time.Hour)
+		t.Stop()
+		return t
+	}
+	return time.NewTimer(time.Duration(float64(age) * (0.7 + 0.2*rand.Float64()))) //nolint:gosec // jitter
+}
+
+// readAll takes commands off the stream. When all workers are busy it takes no more,
+// and the transport's flow control holds the client back.
+func (x *session) readAll() error {
+	for {
+		req, err := x.stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !x.hand(req) {
+			return nil
+		}
+	}
+}
+
+// hand gives a command to an idle worker, or to a new one while there may be more. It
+// is false when no more commands are taken.
+func (x *session) hand(req *pb.SessionRequest) bool {
+	select {
+	case x.work <- req:
+		return true
+	default:
+	}
+	if x.startWorker(req) {
+		return true
+	}
+	select {
+	case x.work <- req:
+		return true
+	case <-x.stop:
+		return false
+	}
+}
+
+func (x *session) startWorker(req *pb.SessionRequest) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.stopped || x.workers >= x.s.sessions.inFlight {
+		return false
+	}
+	x.workers++
+	x.busy.Go(func() { x.worker(req) })
+	return true
+}
+
+func (x *session) takeNoMore() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stopped = true
+	close(x.stop)
+}
+
+// worker carries out its first command and then whatever is handed to it.
+func (x *session) worker(req *pb.SessionRequest) {
+	for {
+		x.send(x.s.answer(x.stream.Context(), req))
+		select {
+		case req = <-x.work:
+		case <-x.stop:
+			return
+		}
+	}
+}
+
+func (x *session) send(r *pb.SessionResponse) { x.out <- r }
+
+// write sends answers. The transport puts those that are ready together into one
+// write. After a failure it goes on taking them, so that no worker waits.
+func (x *session) write() error {
+	var failed error
+	for r := range x.out {
+		if failed == nil {
+			failed = x.stream.Send(r)
+		}
+	}
+	return failed
+}

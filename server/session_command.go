@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+)
+
+// answer carries out one command of a session as its unary method would.
+func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp *pb.SessionResponse) {
+	started := time.Now()
+	resp = &pb.SessionResponse{Correlation: req.GetCorrelation()}
+	defer func() {
+		if p := recover(); p != nil {
+			err := panicked(ctx, s.log, p)
+			resp.Result = &pb.SessionResponse_Error{Error: refuse(ctx, s.log, err).item()}
+		}
+	}()
+	if err := s.command(ctx, req, resp); err != nil {
+		r := refuse(ctx, s.log, err)
+		logRefusal(ctx, s.log, "Session", commandOf(req), r, time.Since(started))
+		resp.Result = &pb.SessionResponse_Error{Error: r.item()}
+	}
+	return resp
+}
+
+// command authorises and bounds a command, and sends it on its road.
+func (s *idempotency) command(ctx context.Context, req *pb.SessionRequest, resp *pb.SessionResponse) error {
+	outer := marksOf(req)
+	if req.GetCommand() == nil {
+		if r := refuseMarks(outer, ""); r != nil {
+			return r
+		}
+	}
+	if err := checkFrame(req); err != nil {
+		return err
+	}
+	id, err := s.access.identify(ctx) // each time: a token may end while its stream lives
+	if err != nil {
+		return err
+	}
+	ctx = withIdentity(ctx, id)
+	limit := unaryDeadline
+	if req.GetTimeout() != nil {
+		limit = min(limit, req.GetTimeout().AsDuration())
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.dispatch(ctx, outer, req, resp)
+}
+
+func checkFrame(req *pb.SessionRequest) error {
+	t := req.GetTimeout()
+	switch {
+	case req.GetCorrelation() == 0:
+		return invalid("correlation", "value must be 1 or more")
+	case t != nil && (t.CheckValid() != nil || t.AsDuration() <= 0):
+		return invalid("timeout", "value must be more than 0")
+	}
+	return nil
+}
+
+// commandOf is the request inside a session's frame, nil for none.
+func commandOf(req *pb.SessionRequest) proto.Message {
+	m := req.ProtoReflect()
+	fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("command"))
+	if fd == nil {
+		return nil
+	}
+	return m.Get(fd).Message().Interface()
+}
+
+// dispatch has one case for each command, which differ in nothing but their types.
+func (s *idempotency) dispatch(ctx context.Context, outer []mark, req *pb.SessionRequest, resp *pb.SessionResponse) (err error) {
+	switch c := req.GetCommand().(type) {
+	case *pb.SessionRequest_ClaimEvent:
+		r := &pb.SessionResponse_ClaimEvent{}
+		resp.Result = r
+		r.ClaimEvent, err = through(ctx, s, outer, "claim_event", c.ClaimEvent, s.ClaimEvent)
+	case *pb.SessionRequest_CompleteEvent:
+		r := &pb.SessionResponse_CompleteEvent{}
+		resp.Result = r
+		r.CompleteEvent, err = through(ctx, s, outer, "complete_event", c.CompleteEvent, s.CompleteEvent)
+	case *pb.SessionRequest_FailEvent:
+		r := &pb.SessionResponse_FailEvent{}
+		resp.Result = r
+		r.FailEvent, err = through(ctx, s, outer, "fail_event", c.FailEvent, s.FailEvent)
+	case *pb.SessionRequest_ExtendClaim:
+		r := &pb.SessionResponse_ExtendClaim{}
+		resp.Result = r
+		r.ExtendClaim, err = through(ctx, s, outer, "extend_claim", c.ExtendClaim, s.ExtendClaim)
+	case *pb.SessionRequest_ReleaseClaim:
+		r := &pb.SessionResponse_ReleaseClaim{}
+		resp.Result = r
+		r.ReleaseClaim, err = through(ctx, s, outer, "release_claim", c.ReleaseClaim, s.ReleaseClaim)
+	case *pb.SessionRequest_CheckVersion:
+		r := &pb.SessionResponse_CheckVersion{}
+		resp.Result = r
+		r.CheckVersion, err = through(ctx, s, outer, "check_version", c.CheckVersion, s.CheckVersion)
+	case *pb.SessionRequest_RecordSideEffect:
+		r := &pb.SessionResponse_RecordSideEffect{}
+		resp.Result = r
+		r.RecordSideEffect, err = through(ctx, s, outer, "record_side_effect", c.RecordSideEffect, s.RecordSideEffect)
+	case *pb.SessionRequest_ClaimEvents:
+		r := &pb.SessionResponse_ClaimEvents{}
+		resp.Result = r
+		r.ClaimEvents, err = through(ctx, s, outer, "claim_events", c.ClaimEvents, s.ClaimEvents)
+	case *pb.SessionRequest_CompleteEvents:
+		r := &pb.SessionResponse_CompleteEvents{}
+		resp.Result = r
+		r.CompleteEvents, err = through(ctx, s, outer, "complete_events", c.CompleteEvents, s.CompleteEvents)
+	default:
+		return &refusal{reason: pb.ErrorReason_ERROR_REASON_UNIMPLEMENTED, message: "the server does not know this command"}
+	}
+	return err
+}
+
+// through validates a command and calls its unary method.
+func through[Q proto.Message, R any](
+	ctx context.Context, s *idempotency, outer []mark, path string, req Q, call func(context.Context, Q) (R, error),
+) (R, error) {
+	carryMarks(outer, path+".", req)
+	if err := s.valid.request(req); err != nil {
+		var none R
+		return none, err
+	}
+	ctx, end := s.commandSpan(ctx, path)
+	defer end()
+	return call(ctx, req)
+}
+
+// commandSpan gives a command a span of its own under the stream's, where that is
+// recorded.
+func (s *idempotency) commandSpan(ctx context.Context, name string) (context.Context, func()) {
+	if s.tracer == nil || !recording(ctx) {
+		return ctx, func() {}
+	}
+	ctx, span := s.tracer.Start(ctx, "idemsvc.session/"+name)
+	return ctx, func() { span.End() }
+}
+
+// panicked logs a panic with its stack and makes an error of it.
+func panicked(ctx context.Context, log logger, p any) error {
+	log.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return fmt.Errorf("panic: %v", p)
+}

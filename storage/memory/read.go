@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// Events implements [storage.Reader].
+func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (storage.Found, error) {
+	return s.find(ctx, 0, func(e *idem.Event) bool {
+		return e.Key.Namespace == namespace && e.Key.EventID == eventID && (source == "" || e.Key.Source == source)
+	})
+}
+
+// Lookup implements [storage.Reader].
+func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, error) {
+	return s.find(ctx, q.Limit, func(e *idem.Event) bool { return e.Key.Namespace == q.Namespace && s.matches(e, &q) })
+}
+
+func (s *Store) matches(e *idem.Event, q *storage.Query) bool {
+	switch q.Kind {
+	case storage.ByEventID:
+		return e.Key.EventID == q.Value
+	case storage.ByCorrelation:
+		return e.Facts.Correlation == q.Value
+	case storage.ByRequestID:
+		return e.Facts.RequestID == q.Value || slices.ContainsFunc(s.deliveries[e.ID()], func(d storage.Delivery) bool {
+			return d.RequestID == q.Value
+		})
+	case storage.ByResource:
+		if e.Facts.ResourceType == q.Value && e.Facts.ResourceID == q.Name {
+			return true
+		}
+		return slices.ContainsFunc(s.resourcesOf(e), func(r *idem.Resource) bool {
+			return r.Key.Type == q.Value && r.Key.Name == q.Name
+		})
+	case storage.ByOutput:
+		return slices.Contains(e.Outputs, q.Value)
+	case storage.ByEffectKey:
+		return slices.ContainsFunc(s.effectsOf(e.ID()), func(f *idem.Effect) bool { return f.Key.Key == q.Value })
+	default:
+		return false
+	}
+}
+
+// Unfinished implements [storage.Reader].
+func (s *Store) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
+	now := s.clock()
+	return s.find(ctx, q.Limit, func(e *idem.Event) bool {
+		if q.Namespace != "" && e.Key.Namespace != q.Namespace || q.Consumer != "" && e.Key.Consumer != q.Consumer {
+			return false
+		}
+		st := s.settled(e, now)
+		if !unfinished(st) || len(q.States) > 0 && !slices.Contains(q.States, st.State) {
+			return false
+		}
+		return !q.Due || due(e, now)
+	})
+}
+
+// unfinished reports whether somebody or something still has to act on the event. A
+// dead letter is finished for the rules and unfinished for people.
+func unfinished(e *idem.Event) bool {
+	switch e.State {
+	case idem.DeadLettered, idem.FailedTerminal:
+		return e.Reason != idem.ByOperator
+	default:
+		return !e.State.Finished()
+	}
+}
+
+// due reports whether the stored record waits for nothing but somebody to act.
+func due(e *idem.Event, now idem.Instant) bool {
+	switch e.State {
+	case idem.Processing:
+		return e.LeaseUntil <= now
+	case idem.Received, idem.FailedRetryable:
+		return e.DueAt <= now
+	default:
+		return false
+	}
+}
+
+// find gathers the matching events, oldest first. A limit of zero or less means all.
+func (s *Store) find(ctx context.Context, limit int, match func(*idem.Event) bool) (storage.Found, error) {
+	var out storage.Found
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*idem.Event
+	for _, e := range s.events {
+		if match(e) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *idem.Event) int { return cmp.Compare(s.order[a.ID()], s.order[b.ID()]) })
+	if limit > 0 && len(found) > limit {
+		found, out.Truncated = found[:limit], true
+	}
+	now := s.clock()
+	for _, e := range found {
+		out.Views = append(out.Views, s.view(e, now))
+	}
+	return out, nil
+}
+
+func (s *Store) view(e *idem.Event, now idem.Instant) storage.View {
+	id := e.ID()
+	v := storage.View{
+		Event: s.settled(cloneEvent(e), now), Now: now,
+		Effects: s.effectsOf(id), Resources: s.resourcesOf(e), LaneOwners: map[idem.ID]idem.EventKey{},
+	}
+	for i := range s.attempts[id] {
+		v.Attempts = append(v.Attempts, cloneAttempt(&s.attempts[id][i]))
+	}
+	for i := range s.deliveries[id] {
+		v.Deliveries = append(v.Deliveries, cloneDelivery(&s.deliveries[id][i]))
+	}
+	for _, r := range v.Resources {
+		for _, owner := range []idem.ID{r.Owner, r.AppliedBy} {
+			if o := s.events[owner]; o != nil {
+				v.LaneOwners[owner] = o.Key
+			}
+		}
+	}
+	return v
+}
+
+// resourcesOf are the resources that an event reserved with its last grant or is
+// ordered by.
+func (s *Store) resourcesOf(e *idem.Event) []*idem.Resource {
+	var out []*idem.Resource
+	add := func(id idem.ID) {
+		r := s.resources[id]
+		if r == nil || slices.ContainsFunc(out, func(o *idem.Resource) bool { return o.Key == r.Key }) {
+			return
+		}
+		out = append(out, cloneResource(r))
+	}
+	if e.Ordering != nil {
+		add(e.Ordering.Resource.ID())
+	}
+	for _, l := range e.Lanes {
+		add(l.Resource)
+	}
+	return out
+}
+
+// Payload implements [storage.Reader].
+func (s *Store) Payload(ctx context.Context, ref idem.EventRef) (payload []byte, ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	payload, ok = s.payloads[ref.ID()]
+	return bytes.Clone(payload), ok, nil
+}
+
+// Info implements [storage.Reader].
+func (s *Store) Info(context.Context) (storage.Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return storage.Info{Storage: "memory", Now: s.clock(), Epoch: s.epoch}, nil
+}

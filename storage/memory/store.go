@@ -1,0 +1,265 @@
+// Package memory is a [storage.Backend] that forgets: everything lives in maps under
+// one mutex and ends with the process. It runs the same rules as the PostgreSQL
+// store, which makes it the backend of fast tests, of examples, and the oracle of the
+// model test.
+package memory
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// fenceBits is the room for the counter below the epoch: fence = epoch·2^41 + n.
+const fenceBits = 41
+
+// maxMembers bounds the members of a sequential series that one decision looks at.
+const maxMembers = 1000
+
+// Options tune a [Store]. The zero value takes the defaults.
+type Options struct {
+	// Clock is the store's one clock; default the system's.
+	Clock func() idem.Instant
+	// Policy finds the rules for an event key and type; a command about no event asks
+	// with the parts of the key that it names. Default [idem.DefaultPolicy] for all.
+	Policy func(key idem.EventKey, eventType string) *idem.Policy
+}
+
+// Store keeps records in memory. All methods are safe for concurrent use; nothing
+// that goes in or comes out shares memory with what is stored.
+type Store struct {
+	clock  func() idem.Instant
+	policy func(key idem.EventKey, eventType string) *idem.Policy
+	secret []byte
+
+	mu         sync.Mutex
+	epoch      int64
+	epochStart idem.Instant
+	drawn      int64 // fences drawn in this epoch's life and before
+
+	events     map[idem.ID]*idem.Event
+	order      map[idem.ID]int // in which events were first stored
+	attempts   map[idem.ID][]idem.Attempt
+	effects    map[idem.ID]*idem.Effect
+	under      map[idem.ID]map[idem.ID]bool // effects ever begun or recorded under an event
+	resources  map[idem.ID]*idem.Resource
+	members    map[idem.ID][]idem.Member // by resource, ordered by epoch, value and arrival
+	verified   map[source]bool
+	payloads   map[idem.ID][]byte // by event ref
+	deliveries map[idem.ID][]storage.Delivery
+	journal    []idem.Entry
+}
+
+type source struct{ namespace, name string }
+
+var _ storage.Backend = (*Store)(nil)
+
+// New makes an empty store.
+func New(o Options) *Store {
+	s := &Store{
+		clock: o.Clock, policy: o.Policy, secret: make([]byte, 32), epoch: 1,
+		events: map[idem.ID]*idem.Event{}, order: map[idem.ID]int{}, attempts: map[idem.ID][]idem.Attempt{},
+		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
+		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
+	}
+	if s.clock == nil {
+		s.clock = func() idem.Instant { return idem.InstantOf(time.Now()) }
+	}
+	if s.policy == nil {
+		s.policy = func(idem.EventKey, string) *idem.Policy { return idem.DefaultPolicy() }
+	}
+	_, _ = rand.Read(s.secret) // never fails: the runtime ends the process instead
+	return s
+}
+
+// Apply implements [storage.Backend]. Commands happen one after the other, each at an
+// instant of its own.
+func (s *Store) Apply(ctx context.Context, batch []idem.Command) []storage.Result {
+	out := make([]storage.Result, len(batch))
+	for i, c := range batch {
+		if err := ctx.Err(); err != nil {
+			out[i].Err = err
+			continue
+		}
+		out[i] = s.apply(c)
+	}
+	return out
+}
+
+func (s *Store) apply(c idem.Command) storage.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock()
+	p := s.policyOf(c)
+	w := s.world(c, p, now)
+	d := idem.Decide(w, c, p)
+	if d.Reread {
+		return storage.Result{Err: fmt.Errorf("memory: %T was not decided on exact records", c)}
+	}
+	var fence int64
+	if d.Draws() {
+		s.drawn++
+		fence = s.epoch<<fenceBits + s.drawn
+	}
+	s.write(&d, now, fence)
+	d.Finish(now, fence)
+	if claim, ok := c.(*idem.Claim); ok && d.Err == nil {
+		s.arrived(claim, &d, now)
+	}
+	if d.Err != nil {
+		return storage.Result{Err: d.Err}
+	}
+	return storage.Result{Answer: d.Answer}
+}
+
+// write stores all that a decision changes.
+func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
+	for _, w := range d.Owners {
+		s.putEvent(w.Apply(now, 0))
+	}
+	if d.Event != nil {
+		s.putEvent(d.Event.Apply(now, fence))
+	}
+	for _, w := range d.Resources {
+		r := cloneResource(w.Apply(now, fence))
+		s.resources[r.Key.ID()] = r
+	}
+	for _, w := range d.Effects {
+		s.putEffect(cloneEffect(w.Apply(now)))
+	}
+	for i := range d.Attempts {
+		a := cloneAttempt(&d.Attempts[i])
+		s.attempts[a.Event] = append(s.attempts[a.Event], a)
+	}
+	if d.Member != nil {
+		s.putMember(*d.Member)
+	}
+	for i := range d.Entries {
+		s.journal = append(s.journal, cloneEntry(&d.Entries[i]))
+	}
+}
+
+func (s *Store) putEvent(e *idem.Event) {
+	id := e.ID()
+	if _, known := s.order[id]; !known {
+		s.order[id] = len(s.order)
+	}
+	s.events[id] = cloneEvent(e)
+}
+
+func (s *Store) putEffect(f *idem.Effect) {
+	id := f.ID()
+	s.effects[id] = f
+	if f.Event.IsZero() {
+		return
+	}
+	if s.under[f.Event] == nil {
+		s.under[f.Event] = map[idem.ID]bool{}
+	}
+	s.under[f.Event][id] = true
+}
+
+// putMember keeps the members of a resource ordered; one event is one member.
+func (s *Store) putMember(m idem.Member) {
+	all := s.members[m.Resource]
+	at := len(all)
+	for i, o := range all {
+		if o == m {
+			return
+		}
+		if at == len(all) && (o.Epoch > m.Epoch || o.Epoch == m.Epoch && o.Value > m.Value) {
+			at = i
+		}
+	}
+	all = append(all, idem.Member{})
+	copy(all[at+1:], all[at:])
+	all[at] = m
+	s.members[m.Resource] = all
+}
+
+// arrived remembers what a claim's delivery brought beside its record: that the source
+// signs, the payload, and the delivery itself when it was not the first but was
+// granted.
+func (s *Store) arrived(c *idem.Claim, d *idem.Decision, now idem.Instant) {
+	a, ok := d.Answer.(*idem.ClaimAnswer)
+	if !ok || a.Outcome == idem.OutcomeRejected {
+		return
+	}
+	if c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate {
+		s.verified[source{c.Key.Namespace, c.Key.Source}] = true
+	}
+	if _, stored := s.payloads[c.Key.EventRef.ID()]; c.Payload != nil && !stored && a.Fresh {
+		s.payloads[c.Key.EventRef.ID()] = append([]byte{}, c.Payload...)
+	}
+	if a.Granted && !a.Fresh {
+		s.putDelivery(storage.Delivery{
+			Event: c.Key.ID(), Key: c.Key, Identity: idem.Digest("claim", c.Claimant), RequestID: c.Facts.RequestID,
+			Kind: c.Facts.Kind, Attempt: c.Facts.Attempt, Signature: c.Facts.Signature, Headers: c.Facts.Headers,
+			ReceivedAt: c.Facts.ReceivedAt, PayloadHash: c.Facts.PayloadHash, TraceParent: c.Facts.TraceParent,
+			Disposition: a.Disposition(), Outcome: a.Outcome, Anomalies: a.Anomalies, RecordedAt: now,
+		})
+	}
+}
+
+// RecordDeliveries implements [storage.Backend].
+func (s *Store) RecordDeliveries(ctx context.Context, batch []storage.Delivery) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock()
+	for _, d := range batch {
+		d.RecordedAt = now
+		s.putDelivery(d)
+	}
+	return nil
+}
+
+func (s *Store) putDelivery(d storage.Delivery) {
+	for i := range s.deliveries[d.Event] {
+		if s.deliveries[d.Event][i].Identity == d.Identity {
+			return
+		}
+	}
+	s.deliveries[d.Event] = append(s.deliveries[d.Event], cloneDelivery(&d))
+}
+
+// Clock implements [storage.Backend].
+func (s *Store) Clock() idem.Instant { return s.clock() }
+
+// Secret implements [storage.Backend]: 32 random bytes made with the store.
+func (s *Store) Secret(context.Context) ([]byte, error) { return append([]byte(nil), s.secret...), nil }
+
+// Journal is all entries in their order.
+func (s *Store) Journal() []idem.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]idem.Entry, len(s.journal))
+	for i := range s.journal {
+		out[i] = cloneEntry(&s.journal[i])
+	}
+	return out
+}
+
+// SetEpoch begins a new epoch now, as after a restored backup or a promoted standby:
+// claims of older epochs get their whole lease again. An epoch that is not above the
+// current one is ignored.
+func (s *Store) SetEpoch(epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch <= s.epoch {
+		return
+	}
+	s.epoch, s.epochStart = epoch, s.clock()
+	for _, e := range s.events {
+		if e.LeaseUntil != 0 {
+			e.LeaseUntil = max(e.LeaseUntil, s.epochStart.Add(e.Lease))
+		}
+	}
+}

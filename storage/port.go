@@ -1,0 +1,158 @@
+// Package storage is the port between the rules of idem and a place that remembers:
+// one write entry that decides and stores a batch of commands, a reader, and the
+// batcher that turns many callers into few batches.
+//
+// The rules decide, a backend stores. A backend never answers more than a durable
+// commit holds, never lets a command happen in part, and never lets one bad command
+// spoil its neighbours.
+package storage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
+// Result is what became of one command of a batch. With an Err that is an
+// [*idem.Error] the rules refused the command; any other error is the backend's, and
+// says nothing about whether the command took effect: it is safe to repeat.
+type Result struct {
+	Answer idem.Answer
+	Err    error
+}
+
+// Backend stores. All methods are safe for concurrent use.
+type Backend interface {
+	// Apply decides and stores a batch: one result for each command, in order. Each
+	// command happens whole or not at all, and all that results report is durable when
+	// Apply returns. Commands of a batch that share a record happen in some order; those
+	// given first tend to be first.
+	Apply(ctx context.Context, batch []idem.Command) []Result
+
+	// RecordDeliveries stores records of deliveries that decided nothing; those that were
+	// granted are part of their grant. A repeated record is kept once.
+	RecordDeliveries(ctx context.Context, batch []Delivery) error
+
+	// Clock is the database's time as near as can be told without asking.
+	Clock() idem.Instant
+
+	// Secret is the key under which tokens are sealed: 32 bytes, the same for every
+	// replica of one database.
+	Secret(ctx context.Context) ([]byte, error)
+
+	Reader
+}
+
+// Reader answers questions about what is stored.
+type Reader interface {
+	// Events finds the records of an event for all its consumers. An empty source finds
+	// it under every source, through the lookup index, whose lag is in the answer.
+	Events(ctx context.Context, namespace, source, eventID string) (Found, error)
+	// Lookup finds events by a value of the given kind.
+	Lookup(ctx context.Context, q Query) (Found, error)
+	// Unfinished lists events that are not finished, oldest first.
+	Unfinished(ctx context.Context, q UnfinishedQuery) (Found, error)
+	// Payload is the stored payload of an event; ok is false where none is stored.
+	Payload(ctx context.Context, ref idem.EventRef) (payload []byte, ok bool, err error)
+	// Info describes the backend.
+	Info(ctx context.Context) (Info, error)
+}
+
+// Found is a set of records and how far behind the index was that found them.
+type Found struct {
+	Views     []View
+	Lag       time.Duration
+	Truncated bool
+}
+
+// View is all that is stored about one event key.
+type View struct {
+	Event      *idem.Event // settled as of Now
+	Now        idem.Instant
+	Attempts   []idem.Attempt // earlier ones, oldest first
+	Effects    []*idem.Effect
+	Resources  []*idem.Resource
+	LaneOwners map[idem.ID]idem.EventKey // names of the events in Resources' Owner and AppliedBy, where known
+	Deliveries []Delivery                // beside the first one, which the record's facts hold
+}
+
+// Delivery is the record of one arrival.
+type Delivery struct {
+	Event       idem.ID
+	Key         idem.EventKey
+	Identity    idem.ID // a repeat of the same call is the same delivery
+	RequestID   string
+	Kind        idem.DeliveryKind
+	Attempt     int32
+	Signature   idem.Signature
+	Headers     []idem.Header
+	ReceivedAt  int64 // nanoseconds since 1970 UTC by the receiver's clock
+	PayloadHash []byte
+	TraceParent string
+	Disposition idem.Disposition
+	Outcome     idem.Outcome
+	Anomalies   []idem.Anomaly
+	RecordedAt  idem.Instant
+}
+
+// QueryKind says what a lookup's value is.
+type QueryKind uint8
+
+// What events can be looked up by.
+const (
+	ByEventID     QueryKind = 1
+	ByCorrelation QueryKind = 2
+	ByRequestID   QueryKind = 3
+	ByResource    QueryKind = 4 // Value is the type, Name the ID
+	ByOutput      QueryKind = 5
+	ByEffectKey   QueryKind = 6
+)
+
+// Query looks events up by a value.
+type Query struct {
+	Namespace string
+	Kind      QueryKind
+	Value     string
+	Name      string
+	Limit     int
+}
+
+// UnfinishedQuery lists unfinished work.
+type UnfinishedQuery struct {
+	Namespace string       // empty: all
+	Consumer  string       // empty: all
+	States    []idem.State // empty: all; DeadLettered and FailedTerminal count as unfinished until an operator acts
+	Due       bool         // only what is due, or whose lease is over
+	Limit     int
+}
+
+// Info describes a backend.
+type Info struct {
+	Storage        string // "postgres" or "memory"
+	Schema         int64
+	RequiredSchema int64
+	Now            idem.Instant
+	Epoch          int64
+	Lag            time.Duration // of the lookup index
+}
+
+// Errors of a backend, wrapped around their cause.
+var (
+	// ErrUnavailable: the database cannot be reached or refuses work for now.
+	ErrUnavailable = errors.New("storage unavailable")
+	// ErrFull: the database has no space left.
+	ErrFull = errors.New("storage full")
+	// ErrOverloaded: the queue is full; nothing was tried.
+	ErrOverloaded = errors.New("too many commands are waiting")
+	// ErrContended: the rows a command needs stayed locked by others.
+	ErrContended = errors.New("rows are locked by others")
+	// ErrClosed: the service is shutting down; nothing was tried.
+	ErrClosed = errors.New("storage closed")
+	// ErrRestored: a token carries a fence that this database has not drawn, so it is an
+	// older copy of itself; an operator must begin a new epoch.
+	ErrRestored = errors.New("the database is an older copy of itself")
+	// ErrSchema: the database's schema is older than this program needs.
+	ErrSchema = errors.New("schema outdated")
+)

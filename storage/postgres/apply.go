@@ -1,0 +1,302 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// item is one command on its way through a batch.
+type item struct {
+	cmd    idem.Command
+	order  *idem.Ordering // whose resource the decision needs
+	dec    *idem.Decision // decided and to be written
+	guess  bool           // decided on a guess
+	first  bool           // writes a first claim and nothing else
+	read   need
+	misses int
+	done   bool
+	result storage.Result
+}
+
+// need is how much must be read before an item can be decided.
+type need uint8
+
+const (
+	needNothing need = iota
+	needEvent        // its event record alone
+	needAll          // everything that the rules may ask about
+)
+
+// maxMisses is how often an item may lose its rows before it is left to be tried alone.
+const maxMisses = 4
+
+// maxFailures is how often a batch is tried again on a new connection.
+const maxFailures = 2
+
+// Apply implements [storage.Backend].
+func (s *Store) Apply(ctx context.Context, batch []idem.Command) []storage.Result {
+	items := make([]*item, len(batch))
+	for i, c := range batch {
+		items[i] = &item{cmd: c, order: idem.OrderingOf(c)}
+		s.start(items[i])
+	}
+	s.run(ctx, items)
+	out := make([]storage.Result, len(items))
+	for i, it := range items {
+		out[i] = it.result
+	}
+	return out
+}
+
+// run makes round trips until every item is done.
+func (s *Store) run(ctx context.Context, items []*item) {
+	failures := 0
+	for {
+		open := items[:0:0]
+		for _, it := range items {
+			if !it.done {
+				open = append(open, it)
+			}
+		}
+		if len(open) == 0 {
+			return
+		}
+		err := s.tripTimed(ctx, open)
+		switch classify(err) {
+		case classOK:
+		case classData:
+			s.isolate(ctx, open, err)
+			return
+		case classRetry:
+			s.again(open, err)
+		case classAway:
+			failures++
+			if failures > maxFailures || ctx.Err() != nil {
+				finishAll(open, outside(err))
+				return
+			}
+			s.again(open, err)
+			pause(ctx, time.Duration(failures*failures)*20*time.Millisecond)
+		default:
+			finishAll(open, outside(err))
+			return
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func (s *Store) tripTimed(ctx context.Context, items []*item) error {
+	tctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.trip(tctx, items)
+	if err != nil && ctx.Err() == nil && errors.Is(tctx.Err(), context.DeadlineExceeded) {
+		return errTimeout{err} // ours, not the caller's
+	}
+	return err
+}
+
+// errTimeout is a round trip that took longer than one may.
+type errTimeout struct{ error }
+
+// again makes open items read before they are decided again: what they wrote rolled
+// back, or may have been committed by a connection that is gone. Nonces are drawn once
+// per command, so that an item finds its own earlier success.
+func (s *Store) again(items []*item, err error) {
+	for _, it := range items {
+		it.dec, it.read = nil, needAll
+		it.misses++
+		if it.misses > maxMisses {
+			it.finish(storage.Result{Err: outside(err)})
+		}
+	}
+}
+
+// isolate finds the item that breaks its batch: halves, then singles. Its neighbours
+// succeed.
+func (s *Store) isolate(ctx context.Context, items []*item, err error) {
+	if len(items) == 1 {
+		s.log.ErrorContext(ctx, "a command cannot be stored", "error", err)
+		items[0].finish(storage.Result{Err: err})
+		return
+	}
+	for _, it := range items {
+		it.dec, it.read = nil, needAll
+	}
+	half := len(items) / 2
+	s.run(ctx, items[:half])
+	s.run(ctx, items[half:])
+}
+
+func finishAll(items []*item, err error) {
+	for _, it := range items {
+		it.finish(storage.Result{Err: err})
+	}
+}
+
+func (it *item) finish(r storage.Result) {
+	it.done, it.result = true, r
+	it.dec = nil
+}
+
+// start makes the first guess of an item, or says what must be read for it.
+func (s *Store) start(it *item) {
+	switch c := it.cmd.(type) {
+	case *idem.Claim:
+		w := &idem.World{SeenVerified: s.sources.verified(c.Key)}
+		if c.Ordering != nil {
+			id := c.Ordering.Resource.ID()
+			r, ok := s.resources.get(id)
+			if !ok || c.Ordering.Mode == idem.Sequential {
+				it.read = needAll
+				return
+			}
+			w.Resources = map[idem.ID]*idem.Resource{id: r}
+		}
+		s.guess(it, w, needEvent)
+	case *idem.Check:
+		r, ok := s.resources.get(c.Ordering.Resource.ID())
+		if !ok || c.Ordering.Mode == idem.Sequential {
+			it.read = needAll
+			return
+		}
+		w := s.remembered(it)
+		if c.Token != nil && w.Event == nil {
+			it.read = needAll
+			return
+		}
+		if w.Resources == nil {
+			w.Resources = map[idem.ID]*idem.Resource{}
+		}
+		w.Resources[r.Key.ID()] = r
+		s.guess(it, w, needAll)
+	case *idem.ReportEffect:
+		f, ok := s.effects.get(c.Token.Effect)
+		if !ok {
+			it.read = needAll
+			return
+		}
+		s.guess(it, &idem.World{Effect: f}, needAll)
+	case *idem.Settle, *idem.Resolve, *idem.Replay:
+		it.read = needAll
+	case *idem.BeginEffect, *idem.RecordEffect:
+		w := s.remembered(it)
+		if !it.subject().IsZero() && w.Event == nil {
+			it.read = needAll
+			return
+		}
+		s.guess(it, w, needAll)
+	default:
+		w := s.remembered(it)
+		if w.Event == nil {
+			it.read = needEvent
+			return
+		}
+		s.guess(it, w, needEvent)
+	}
+}
+
+func (it *item) subject() idem.ID { return it.cmd.Subject() }
+
+// remembered is the guess for a command with a token: the record as this replica wrote
+// it last.
+func (s *Store) remembered(it *item) *idem.World {
+	w := &idem.World{}
+	e, ok := s.events.get(it.subject())
+	if !ok {
+		return w
+	}
+	w.Event = e
+	for _, l := range e.Lanes {
+		if r, ok := s.resources.get(l.Resource); ok {
+			if w.Resources == nil {
+				w.Resources = map[idem.ID]*idem.Resource{}
+			}
+			w.Resources[l.Resource] = r
+		}
+	}
+	return w
+}
+
+// guess decides on a guess. Only what it writes counts, since the write tests it; an
+// answer without a write would be the guess's own.
+func (s *Store) guess(it *item, w *idem.World, otherwise need) {
+	w.EpochStart = s.epochStart()
+	d := idem.Decide(w, it.cmd, s.policyOf(it, w.Event))
+	if d.Reread {
+		it.read = needAll
+		return
+	}
+	if _, isClaim := it.cmd.(*idem.Claim); isClaim && !d.Writes() && d.Answer != nil && d.Answer.(*idem.ClaimAnswer).Outcome == idem.OutcomeRejected {
+		it.settle(&d, s.Clock())
+		return
+	}
+	if !d.Writes() || d.Err != nil {
+		it.read = otherwise
+		return
+	}
+	it.decided(&d, true)
+}
+
+func (it *item) decided(d *idem.Decision, guess bool) {
+	it.dec, it.guess, it.read = d, guess, needNothing
+	it.first = d.Event != nil && d.Event.Old == nil && d.Event.New.State == idem.Processing && len(d.Resources) == 0 &&
+		len(d.Owners) == 0 && len(d.Effects) == 0 && d.Member == nil && len(d.Entries) == 1
+}
+
+// settle finishes an item whose decision writes nothing.
+func (it *item) settle(d *idem.Decision, now idem.Instant) {
+	if d.Err != nil {
+		it.finish(storage.Result{Err: d.Err})
+		return
+	}
+	d.Finish(now, 0)
+	it.finish(storage.Result{Answer: d.Answer})
+}
+
+// policyOf is the policy for an item: that of its event's record, else that of the key
+// which it names.
+func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
+	if e != nil {
+		return s.policies(e.Key, e.Facts.Type)
+	}
+	var key idem.EventKey
+	switch c := it.cmd.(type) {
+	case *idem.Claim:
+		return s.policies(c.Key, c.Facts.Type)
+	case *idem.Check:
+		key.Namespace, key.Consumer = c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer
+	case *idem.BeginEffect:
+		key.Namespace, key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.RecordEffect:
+		key.Namespace, key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.ReportEffect:
+		key.Namespace = c.Token.Namespace
+	default:
+		if t := idem.TokenOf(c); t != nil {
+			key.Namespace, key.Consumer = t.Namespace, t.Consumer
+		}
+	}
+	return s.policies(key, "")
+}
+
+// decide decides an item on what was read.
+func (s *Store) decide(it *item, w *idem.World) {
+	d := idem.Decide(w, it.cmd, s.policyOf(it, w.Event))
+	if !d.Writes() {
+		it.settle(&d, w.Now)
+		return
+	}
+	it.decided(&d, false)
+}

@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"sync"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
+// recent remembers records that this replica wrote last. It is a source of guesses and
+// never of answers: whatever is decided on it is written only where the database still
+// holds that row version. Two generations bound its size: when the young one is full it
+// becomes the old one.
+type recent[T any] struct {
+	mu         sync.Mutex
+	limit      int
+	young, old map[idem.ID]T
+}
+
+func newRecent[T any](limit int) *recent[T] {
+	return &recent[T]{limit: max(1, limit/2), young: map[idem.ID]T{}}
+}
+
+func (c *recent[T]) get(id idem.ID) (T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v, ok := c.young[id]; ok {
+		return v, true
+	}
+	v, ok := c.old[id]
+	return v, ok
+}
+
+func (c *recent[T]) put(id idem.ID, v T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.young[id]; !ok && len(c.young) >= c.limit {
+		c.old, c.young = c.young, make(map[idem.ID]T, c.limit)
+	}
+	delete(c.old, id)
+	c.young[id] = v
+}
+
+func (c *recent[T]) drop(id idem.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.young, id)
+	delete(c.old, id)
+}

@@ -1,0 +1,3 @@
+SELECT clock_timestamp(), m.epoch, extract(epoch FROM clock_timestamp() - f.read_at)::float8,
+    (SELECT max(version) FROM idemsvc.schema_migration), pg_is_in_recovery()
+FROM idemsvc.meta m, idemsvc.follower f

@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed queries/*.sql
+var queryFiles embed.FS
+
+// The columns in the order of the scan functions.
+const (
+	eventColumns = `e.id, e.created_at, e.namespace, e.consumer, e.source, e.event_id, e.facts, e.version, e.fence, e.nonce,
+    e.lease_until, e.lease_us, e.granted_at, e.ended_at, e.due_at, e.waiting_since, e.not_yet_since,
+    e.total, e.effects, e.state, e.by_expiry, e.detail, e.result`
+	resourceColumns = `r.id, r.namespace, r.consumer, r.type, r.name, r.version, r.kind, r.mode, r.owned, r.applied, r.epoch, r.value,
+    r.start, r.owner, r.owner_fence, r.lane_fence, r.applied_by, r.gap_since, r.machine, r.state, r.print`
+	effectColumns = `f.id, f.namespace, f.scope, f.consumer, f.key_event, f.key, f.version, f.state, f.event, f.fence,
+    f.lease_until, f.since, f.bytes, f.detail, f.result`
+	memberColumns = `e.namespace, e.consumer, e.source, e.event_id, e.version, e.fence, e.lease_until, e.lease_us, e.state, e.by_expiry, e.detail`
+)
+
+// The statements, each from the file of its name.
+var (
+	sqlBegin         = load("begin")
+	sqlFirst         = load("first")
+	sqlApply         = load("apply")
+	sqlPlace         = load("place")
+	sqlPlaceEffects  = load("place_effects")
+	sqlPayload       = load("payload")
+	sqlSources       = load("sources")
+	sqlGranted       = load("granted")
+	sqlReadEvents    = load("read_events")
+	sqlReadOwners    = load("read_owners")
+	sqlReadResources = load("read_resources")
+	sqlReadEffects   = load("read_effects")
+	sqlReadAttempts  = load("read_attempts")
+	sqlReadMembers   = load("read_members")
+	sqlEpoch         = load("epoch")
+	sqlHalt          = load("halt")
+	sqlFollow        = load("follow")
+	sqlSweep         = load("sweep")
+
+	sqlDeliveries     = load("deliveries")
+	sqlRejected       = load("rejected")
+	sqlFindRef        = load("find_ref")
+	sqlFindTerm       = load("find_term")
+	sqlFindUnfinished = load("find_unfinished")
+	sqlFindDeliveries = load("find_deliveries")
+	sqlFindNames      = load("find_names")
+	sqlInfo           = load("info")
+)
+
+// load reads a statement and drops the comment lines, which the server need not parse.
+func load(name string) string {
+	b, err := queryFiles.ReadFile("queries/" + name + ".sql")
+	if err != nil {
+		panic("postgres: " + err.Error()) // embedded at build time
+	}
+	var sb strings.Builder
+	for _, line := range strings.Split(string(b), "\n") {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			sb.WriteString(line)
+			sb.WriteByte('\n')
+		}
+	}
+	return strings.NewReplacer("{event}", eventColumns, "{resource}", resourceColumns, "{effect}", effectColumns,
+		"{event_opt}", memberColumns).Replace(sb.String())
+}

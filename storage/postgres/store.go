@@ -1,0 +1,245 @@
+// Package postgres is the store over PostgreSQL 15 and newer: it guesses what it will
+// find, decides, and writes the whole batch set-wise in one implicit transaction, each
+// write conditional on the guess. What did not match is read, decided again and written
+// with a compare-and-set on its row version.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// Policies gives the rules in force for an event key and type.
+type Policies func(key idem.EventKey, eventType string) *idem.Policy
+
+// Options tune a [Store]. The zero value takes the defaults.
+type Options struct {
+	Policies Policies      // default: [idem.DefaultPolicy] for all
+	Logger   *slog.Logger  // default: discarded
+	Recent   int           // records remembered as guesses; default 32768
+	Timeout  time.Duration // of one round trip; default 10 s
+	Follow   time.Duration // pause of the reader behind the journal; default 250 ms, negative: never
+	Sweep    time.Duration // pause of the sweeper; default 1 s, negative: never
+}
+
+// Store implements [storage.Backend].
+type Store struct {
+	pool     *pgxpool.Pool
+	policies Policies
+	log      *slog.Logger
+	timeout  time.Duration
+
+	events    *recent[*idem.Event]
+	resources *recent[*idem.Resource]
+	effects   *recent[*idem.Effect]
+
+	epMu     sync.Mutex
+	ep       epochs
+	sources  sources
+	clock    clock
+	maxFence atomic.Int64 // the highest fence seen drawn
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+var _ storage.Backend = (*Store)(nil)
+
+// Open starts a store over a pool whose database has been migrated. Close ends it; the
+// pool stays open and is the caller's.
+func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
+	if o.Policies == nil {
+		p := idem.DefaultPolicy()
+		o.Policies = func(idem.EventKey, string) *idem.Policy { return p }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Recent == 0 {
+		o.Recent = 32768
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Follow == 0 {
+		o.Follow = 250 * time.Millisecond
+	}
+	if o.Sweep == 0 {
+		o.Sweep = time.Second
+	}
+	s := &Store{
+		pool: pool, policies: o.Policies, log: o.Logger, timeout: o.Timeout,
+		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
+	}
+	if err := s.checkSchema(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.sources.load(ctx, pool); err != nil {
+		return nil, outside(err)
+	}
+	if err := s.establish(ctx); err != nil {
+		return nil, err
+	}
+	bg, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.background(bg, o)
+	return s, nil
+}
+
+// Close ends the background work and waits for it.
+func (s *Store) Close() {
+	s.stop()
+	s.wg.Wait()
+}
+
+// Secret implements [storage.Backend].
+func (s *Store) Secret(ctx context.Context) ([]byte, error) {
+	var b []byte
+	if err := s.pool.QueryRow(ctx, "SELECT token FROM idemsvc.secret").Scan(&b); err != nil {
+		return nil, outside(err)
+	}
+	return b, nil
+}
+
+// Clock implements [storage.Backend].
+func (s *Store) Clock() idem.Instant { return s.clock.now() }
+
+// clock estimates the database's clock between the moments at which it was read, and
+// notices when it jumps against the monotonic clock of this machine.
+type clock struct {
+	mu   sync.Mutex
+	db   idem.Instant
+	mono time.Time
+}
+
+// maxJump is how far the database's clock may move against ours before leases cannot be
+// trusted and a new epoch begins.
+const maxJump = 5 * time.Second
+
+// set takes a reading and reports whether the database's clock has jumped.
+func (c *clock) set(db idem.Instant) (jumped bool) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db != 0 {
+		drift := db.Sub(c.db) - now.Sub(c.mono)
+		jumped = drift > maxJump || drift < -maxJump
+	}
+	c.db, c.mono = db, now
+	return jumped
+}
+
+func (c *clock) now() idem.Instant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db == 0 {
+		return 0
+	}
+	return c.db.Add(time.Since(c.mono))
+}
+
+// establish looks at the epoch once before the first batch.
+func (s *Store) establish(ctx context.Context) error {
+	epoch, err := s.raiseEpoch(ctx, false)
+	if err != nil {
+		return err
+	}
+	if epoch != 0 {
+		s.log.WarnContext(ctx, "a new epoch of fences began: the database's cluster or timeline is not the one of the epoch before", "epoch", epoch)
+	}
+	return nil
+}
+
+// raiseEpoch begins a new epoch where the cluster's identity or timeline changed, or
+// always when forced. It returns 0 where nothing changed.
+func (s *Store) raiseEpoch(ctx context.Context, force bool) (int64, error) {
+	rows, err := s.pool.Query(ctx, sqlEpoch, force)
+	if err != nil {
+		return 0, outside(err)
+	}
+	defer rows.Close()
+	var epoch int64
+	for rows.Next() {
+		if err := rows.Scan(&epoch); err != nil {
+			return 0, err
+		}
+	}
+	return epoch, outside(rows.Err())
+}
+
+// NewEpoch begins a new epoch of fences by hand: after a copy or a restore of which the
+// database itself cannot know.
+func NewEpoch(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
+	return (&Store{pool: pool}).raiseEpoch(ctx, true)
+}
+
+// tooHigh reports whether a valid token's fence is above all that this database can have
+// drawn; it then stops all grants until an operator begins a new epoch.
+func (s *Store) tooHigh(ctx context.Context, fence int64) (bool, error) {
+	rows, err := s.pool.Query(ctx, sqlHalt, fence)
+	if err != nil {
+		return false, outside(err)
+	}
+	defer rows.Close()
+	halted := rows.Next()
+	rows.Close()
+	if halted {
+		s.log.ErrorContext(ctx, "a valid token carries a fence that this database has not drawn: it is an older copy of itself; run «idemsvc migrate new-epoch»", "fence", fence)
+	}
+	return halted, outside(rows.Err())
+}
+
+func (s *Store) epochNow() epochs {
+	s.epMu.Lock()
+	defer s.epMu.Unlock()
+	return s.ep
+}
+
+func (s *Store) setEpoch(ep epochs) {
+	s.epMu.Lock()
+	defer s.epMu.Unlock()
+	if ep.epoch >= s.ep.epoch {
+		s.ep = ep
+	}
+}
+
+// epochStart is when the current epoch began; zero for the first one, before which
+// nothing can have been forgotten.
+func (s *Store) epochStart() idem.Instant {
+	if ep := s.epochNow(); ep.epoch > 1 {
+		return ep.started
+	}
+	return 0
+}
+
+func (s *Store) checkSchema(ctx context.Context) error {
+	have, err := SchemaVersion(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	if have < RequiredSchema() {
+		return fmt.Errorf("%w: the database has schema %d, this program needs %d: run «idemsvc migrate up»", storage.ErrSchema, have, RequiredSchema())
+	}
+	var isolation string
+	if err := s.pool.QueryRow(ctx, "SHOW default_transaction_isolation").Scan(&isolation); err != nil {
+		return outside(err)
+	}
+	if isolation != "read committed" {
+		return errIsolation(isolation)
+	}
+	return nil
+}
+
+func errIsolation(level string) error {
+	return errors.New("the database's default_transaction_isolation is " + level + ": idemsvc needs read committed")
+}

@@ -1,0 +1,145 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+	"github.com/idemsvc/idemsvc/storage/storagetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+func migrate(ctx context.Context, url string) error {
+	_, err := postgres.Migrate(ctx, url, postgres.MigrateOptions{})
+	return err
+}
+
+// quiet are the options of a store without work of its own in the background.
+var quiet = postgres.Options{Follow: -1, Sweep: -1}
+
+// openStore opens a store over a database of the test's own.
+func openStore(t testing.TB, o postgres.Options) (*postgres.Store, *pgxpool.Pool) {
+	t.Helper()
+	pool := openPool(t, pgtest.Database(t, "idemsvc", migrate))
+	s, err := postgres.Open(t.Context(), pool, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, pool
+}
+
+func openPool(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// harness lets time pass in the database.
+type harness struct {
+	store *postgres.Store
+	pool  *pgxpool.Pool
+}
+
+func (h harness) Backend() storage.Backend { return followed{h.store} }
+
+// followed takes a step of the reader behind the journal before each look-up.
+type followed struct{ *postgres.Store }
+
+func (f followed) Lookup(ctx context.Context, q storage.Query) (storage.Found, error) {
+	if _, err := f.Follow(ctx); err != nil {
+		return storage.Found{}, err
+	}
+	return f.Store.Lookup(ctx, q)
+}
+
+func (f followed) Events(ctx context.Context, namespace, source, eventID string) (storage.Found, error) {
+	if _, err := f.Follow(ctx); err != nil {
+		return storage.Found{}, err
+	}
+	return f.Store.Events(ctx, namespace, source, eventID)
+}
+
+func (f followed) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
+	if _, err := f.Follow(ctx); err != nil {
+		return storage.Found{}, err
+	}
+	return f.Store.Unfinished(ctx, q)
+}
+
+func (h harness) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := h.pool.Exec(context.Background(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h harness) Expire(t testing.TB, id idem.ID) {
+	t.Helper()
+	h.exec(t, "UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1", [16]byte(id))
+	h.exec(t, "UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1", [16]byte(id))
+	h.hint(t, id)
+}
+
+// hint lets the list of unfinished work know what was changed behind the journal's back.
+func (h harness) hint(t testing.TB, id idem.ID) {
+	t.Helper()
+	if _, err := h.store.Follow(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	h.exec(t, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE id = $1", [16]byte(id))
+}
+
+func (h harness) Due(t testing.TB, id idem.ID) {
+	t.Helper()
+	h.exec(t, "UPDATE idemsvc.event SET due_at = clock_timestamp() WHERE id = $1 AND due_at > clock_timestamp()", [16]byte(id))
+	h.hint(t, id)
+}
+
+func (h harness) Later(t testing.TB, id idem.ID, d time.Duration) {
+	t.Helper()
+	us := d.Microseconds()
+	h.exec(t, `UPDATE idemsvc.event SET lease_until = lease_until - $2 * interval '1 microsecond', granted_at = granted_at - $2 * interval '1 microsecond',
+		ended_at = ended_at - $2 * interval '1 microsecond', due_at = due_at - $2 * interval '1 microsecond', created_at = created_at - $2 * interval '1 microsecond',
+		waiting_since = waiting_since - $2 * interval '1 microsecond', not_yet_since = not_yet_since - $2 * interval '1 microsecond' WHERE id = $1`, [16]byte(id), us)
+	h.exec(t, `UPDATE idemsvc.attempt SET granted_at = granted_at - $2 * interval '1 microsecond', ended_at = ended_at - $2 * interval '1 microsecond',
+		due_at = due_at - $2 * interval '1 microsecond' WHERE event = $1`, [16]byte(id), us)
+	h.exec(t, "UPDATE idemsvc.effect SET lease_until = lease_until - $2 * interval '1 microsecond', since = since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
+	h.exec(t, "UPDATE idemsvc.resource SET gap_since = gap_since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
+}
+
+// shared opens one store for all tests of a suite: each works in a namespace of its own.
+func shared(t *testing.T) storagetest.Open {
+	var once sync.Once
+	var h harness
+	parent := t
+	return func(testing.TB) storagetest.Harness {
+		once.Do(func() {
+			o := quiet
+			o.Policies = storagetest.PolicyOf
+			h.store, h.pool = openStore(parent, o)
+		})
+		return h
+	}
+}
+
+func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
+
+func ExampleStore() {
+	fmt.Println(postgres.RequiredSchema())
+	// Output: 1
+}

@@ -1,0 +1,433 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// trip is one round trip: what is decided is written, what is not is read, all in one
+// implicit transaction. Its results count only when the whole batch has been closed
+// without an error: a failed commit shows up nowhere else.
+type trip struct {
+	s  *Store
+	ep epochs
+
+	now     idem.Instant
+	healthy bool // the epoch's cluster and timeline are the ones at hand
+	halted  bool
+
+	firsts []*item // written by first.sql
+	others []*item // written by apply.sql
+	reads  []*item
+
+	won    map[idem.ID]grantRow
+	losers map[idem.ID]*idem.Event
+	wrote  []grantRow // by command of apply.sql, zero where it missed
+	loaded *world
+}
+
+// grantRow is what a write tells: the fence that it drew and its moment.
+type grantRow struct {
+	ok       bool
+	fence    int64
+	at       idem.Instant
+	extended idem.Instant
+}
+
+// trip carries out one round trip for the open items.
+func (s *Store) trip(ctx context.Context, items []*item) error {
+	t := &trip{s: s, ep: s.epochNow()}
+	t.sort(items)
+	b := &pgx.Batch{}
+	t.queue(b)
+	if err := s.send(ctx, b); err != nil {
+		return err
+	}
+	if s.clock.set(t.now) {
+		epoch, err := s.raiseEpoch(ctx, true)
+		s.log.WarnContext(ctx, "the database's clock jumped; a new epoch of fences began", "epoch", epoch)
+		if err != nil {
+			return err
+		}
+	}
+	if !t.healthy && !t.halted {
+		return t.newEpoch(ctx)
+	}
+	if t.halted {
+		t.refuse()
+	}
+	t.finish(ctx)
+	return nil
+}
+
+// sort says which items write and which read on this trip. Two writes of one row never
+// meet in a trip: the later one reads what the first one wrote, and is decided on that.
+func (t *trip) sort(items []*item) {
+	used := map[idem.ID]bool{}
+	for _, it := range items {
+		if it.dec == nil {
+			t.reads = append(t.reads, it)
+			continue
+		}
+		rows := rowsOf(it.dec)
+		clash := false
+		for _, id := range rows {
+			clash = clash || used[id]
+		}
+		if clash {
+			it.dec, it.read = nil, needAll
+			t.reads = append(t.reads, it)
+			continue
+		}
+		for _, id := range rows {
+			used[id] = true
+		}
+		if it.first {
+			t.firsts = append(t.firsts, it)
+		} else {
+			t.others = append(t.others, it)
+		}
+	}
+}
+
+func rowsOf(d *idem.Decision) []idem.ID {
+	rows := make([]idem.ID, 0, 4)
+	if d.Event != nil {
+		rows = append(rows, d.Event.New.ID())
+	}
+	for _, w := range d.Owners {
+		rows = append(rows, w.New.ID())
+	}
+	for _, w := range d.Resources {
+		rows = append(rows, w.New.Key.ID())
+	}
+	for _, w := range d.Effects {
+		rows = append(rows, w.New.ID())
+	}
+	return rows
+}
+
+// queue puts the statements of the trip into the batch.
+func (t *trip) queue(b *pgx.Batch) {
+	t.begin(b)
+	t.place(b)
+	t.writeFirsts(b)
+	t.writeOthers(b)
+	t.grants(b)
+	t.payloads(b)
+	if len(t.reads) > 0 {
+		t.loaded = newWorld(t, t.reads)
+		t.loaded.queue(b)
+	}
+}
+
+func (t *trip) begin(b *pgx.Batch) {
+	b.Queue(sqlBegin).QueryRow(func(row pgx.Row) error {
+		var skip string
+		var isolation string
+		var now, started time.Time
+		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
+		if err != nil {
+			return err
+		}
+		if isolation != "read committed" {
+			return errIsolation(isolation)
+		}
+		t.now, t.ep.started = idem.InstantOf(now), idem.InstantOf(started)
+		t.s.setEpoch(t.ep)
+		return nil
+	})
+}
+
+// place makes the empty records that the trip's writes will lock.
+func (t *trip) place(b *pgx.Batch) {
+	var r placeCols
+	var f placeEffectCols
+	var srcs []sourceKey
+	for _, it := range t.others {
+		for _, w := range it.dec.Resources {
+			if w.Old.Version == 0 {
+				r.add(w.New.Key)
+			}
+		}
+		for _, w := range it.dec.Effects {
+			if w.Old.Version == 0 {
+				f.add(w.New.Key)
+			}
+		}
+	}
+	for _, list := range [][]*item{t.firsts, t.others} {
+		for _, it := range list {
+			if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) && !t.s.sources.verified(c.Key) {
+				srcs = append(srcs, sourceKey{c.Key.Namespace, c.Key.Source})
+			}
+		}
+	}
+	if len(srcs) > 0 {
+		ns, src := make([]string, len(srcs)), make([]string, len(srcs))
+		for i, k := range srcs {
+			ns[i], src[i] = k.namespace, k.source
+		}
+		b.Queue(sqlSources, ns, src).Exec(nothing)
+	}
+	if len(r.id) > 0 {
+		b.Queue(sqlPlace, r.args()...).Exec(nothing)
+	}
+	if len(f.id) > 0 {
+		b.Queue(sqlPlaceEffects, f.args()...).Exec(nothing)
+	}
+}
+
+func (t *trip) writeFirsts(b *pgx.Batch) {
+	if len(t.firsts) == 0 {
+		return
+	}
+	var c firstCols
+	for _, it := range t.firsts {
+		c.add(it.subject(), it.dec)
+	}
+	t.won = make(map[idem.ID]grantRow, len(t.firsts))
+	b.Queue(sqlFirst, c.args()...).Query(func(rows pgx.Rows) error {
+		var id [16]byte
+		var g grantRow
+		var at time.Time
+		_, err := pgx.ForEachRow(rows, []any{&id, &g.fence, &at}, func() error {
+			g.ok, g.at = true, idem.InstantOf(at)
+			t.won[id] = g
+			return nil
+		})
+		return err
+	})
+	// A new snapshot: losers see their winner on the same trip.
+	t.losers = map[idem.ID]*idem.Event{}
+	b.Queue(sqlReadEvents, c.bucket, c.id, c.nonce).Query(func(rows pgx.Rows) error {
+		return t.scanEvents(rows, t.losers)
+	})
+}
+
+func (t *trip) scanEvents(rows pgx.Rows, into map[idem.ID]*idem.Event) error {
+	defer rows.Close()
+	for rows.Next() {
+		e, err := scanEvent(rows, t.ep)
+		if err != nil {
+			return err
+		}
+		into[e.ID()] = e
+	}
+	return rows.Err()
+}
+
+func (t *trip) writeOthers(b *pgx.Batch) {
+	if len(t.others) == 0 {
+		return
+	}
+	var c applyCols
+	for _, it := range t.others {
+		c.add(it.dec)
+	}
+	t.wrote = make([]grantRow, len(t.others))
+	b.Queue(sqlApply, c.args()...).Query(func(rows pgx.Rows) error {
+		var cmd, whole int32
+		var g grantRow
+		var at time.Time
+		var extended *time.Time
+		_, err := pgx.ForEachRow(rows, []any{&cmd, &g.fence, &at, &whole, &extended}, func() error {
+			if cmd < 1 || int(cmd) > len(t.wrote) {
+				return fmt.Errorf("postgres: a write answered for command %d of %d", cmd, len(t.wrote))
+			}
+			g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(extended)
+			t.wrote[cmd-1] = g
+			return nil
+		})
+		return err
+	})
+}
+
+// grants records the deliveries that were granted though they were not the first: they
+// are part of their grant.
+func (t *trip) grants(b *pgx.Batch) {
+	var bucket []int16
+	var event, nonce, identity [][16]byte
+	var detail [][]byte
+	for _, it := range t.others {
+		c, ok := it.cmd.(*idem.Claim)
+		if !ok {
+			continue
+		}
+		a, ok := it.dec.Answer.(*idem.ClaimAnswer)
+		if !ok || !a.Granted || a.Fresh {
+			continue
+		}
+		d := storage.DeliveryOf(c, a)
+		bucket = append(bucket, d.Event.Bucket())
+		event = append(event, d.Event)
+		nonce = append(nonce, c.Nonce)
+		identity = append(identity, d.Identity)
+		detail = append(detail, encodeDelivery(&d))
+	}
+	if len(event) > 0 {
+		b.Queue(sqlGranted, bucket, event, nonce, identity, detail).Exec(nothing)
+	}
+}
+
+func (t *trip) payloads(b *pgx.Batch) {
+	var bucket []int16
+	var id, ref [][16]byte
+	var hash, payload [][]byte
+	for _, list := range [][]*item{t.firsts, t.others} {
+		for _, it := range list {
+			c, ok := it.cmd.(*idem.Claim)
+			if !ok || len(c.Payload) == 0 || it.dec.Event == nil || it.dec.Event.Old != nil {
+				continue
+			}
+			key := it.subject()
+			bucket = append(bucket, key.Bucket())
+			id = append(id, key)
+			ref = append(ref, c.Key.EventRef.ID())
+			hash = append(hash, c.Facts.PayloadHash)
+			payload = append(payload, c.Payload)
+		}
+	}
+	if len(id) > 0 {
+		b.Queue(sqlPayload, bucket, id, ref, hash, payload).Exec(nothing)
+	}
+}
+
+// newEpoch raises the epoch and leaves every item to the next trip: nothing was written.
+func (t *trip) newEpoch(ctx context.Context) error {
+	epoch, err := t.s.raiseEpoch(ctx, false)
+	if err != nil {
+		return err
+	}
+	if epoch != 0 {
+		t.s.log.WarnContext(ctx, "a new epoch of fences began: the database's cluster or timeline changed", "epoch", epoch)
+	}
+	for _, list := range [][]*item{t.firsts, t.others} {
+		for _, it := range list {
+			it.dec, it.read = nil, needAll
+		}
+	}
+	return nil
+}
+
+// refuse answers all writes of a database that turned out to be an older copy of itself.
+func (t *trip) refuse() {
+	err := fmt.Errorf("%w: begin a new epoch with «idemsvc migrate new-epoch»", storage.ErrRestored)
+	finishAll(t.firsts, err)
+	finishAll(t.others, err)
+	t.firsts, t.others = nil, nil
+}
+
+// finish hands the results to the items.
+func (t *trip) finish(ctx context.Context) {
+	for _, it := range t.firsts {
+		if g := t.won[it.subject()]; g.ok {
+			t.wonBy(it, g)
+		} else if e := t.losers[it.subject()]; e != nil && shallow(it.cmd, e) {
+			it.dec = nil
+			t.s.decide(it, t.s.worldOf(it, t, e))
+		} else {
+			it.miss()
+		}
+	}
+	for i, it := range t.others {
+		if g := t.wrote[i]; g.ok {
+			t.wonBy(it, g)
+		} else {
+			it.miss()
+		}
+	}
+	for _, it := range t.reads {
+		t.loaded.decide(ctx, it)
+	}
+}
+
+// miss sends an item whose guess failed to be read.
+func (it *item) miss() {
+	it.dec, it.read = nil, needAll
+	it.misses++
+	if it.misses > maxMisses {
+		it.finish(storage.Result{Err: storage.ErrContended})
+	}
+}
+
+// wonBy finishes an item that has been written and committed.
+func (t *trip) wonBy(it *item, g grantRow) {
+	d := it.dec
+	d.Finish(g.at, g.fence)
+	if g.fence > t.s.maxFence.Load() {
+		t.s.maxFence.Store(g.fence)
+	}
+	if a, ok := d.Answer.(*idem.ExtendAnswer); ok && g.extended != 0 {
+		a.LeaseUntil = g.extended
+	}
+	t.s.remember(d, g)
+	if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) {
+		t.s.sources.add([]sourceKey{{c.Key.Namespace, c.Key.Source}})
+	}
+	if d.Err != nil {
+		it.finish(storage.Result{Err: d.Err}) // a late report has been noted
+		return
+	}
+	it.finish(storage.Result{Answer: d.Answer})
+}
+
+func genuine(c *idem.Claim) bool {
+	return c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate
+}
+
+// remember keeps what was written as the next guess.
+func (s *Store) remember(d *idem.Decision, g grantRow) {
+	keep := func(w *idem.EventWrite) {
+		e := w.Apply(g.at, g.fence)
+		if e.State == idem.Processing {
+			s.events.put(e.ID(), e)
+		} else {
+			s.events.drop(e.ID())
+		}
+	}
+	if d.Event != nil {
+		keep(d.Event)
+	}
+	for _, w := range d.Owners {
+		keep(w)
+	}
+	for _, w := range d.Resources {
+		r := w.Apply(g.at, g.fence)
+		s.resources.put(r.Key.ID(), r)
+	}
+	for _, w := range d.Effects {
+		f := w.Apply(g.at)
+		if f.State == idem.EffectBegun {
+			s.effects.put(f.ID(), f)
+		} else {
+			s.effects.drop(f.ID())
+		}
+	}
+}
+
+func nothing(pgconn.CommandTag) error { return nil }
+
+// send carries out a batch in one implicit transaction. Only a nil error means that all
+// of it was committed.
+func (s *Store) send(ctx context.Context, b *pgx.Batch) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	err = conn.SendBatch(ctx, b).Close()
+	if err != nil && classify(err) == classAway {
+		// A server that went away, or became a standby, answers nobody on this
+		// connection: the pool drops it.
+		_ = conn.Conn().Close(context.WithoutCancel(ctx))
+	}
+	return err
+}

@@ -1,0 +1,320 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
+// Options tune a [Service]. The zero value takes the defaults.
+type Options struct {
+	MaxQueue  int           // commands waiting before new ones are refused; default 8192
+	MaxBatch  int           // commands of one batch; default 512
+	Flushers  int           // batches in flight; default 2
+	Threshold int           // commands waiting before a further flusher helps; default 32
+	WaitPoll  time.Duration // how often waiting claims look at their events; default 100 ms
+	Logger    *slog.Logger
+}
+
+func (o *Options) defaults() {
+	if o.MaxQueue <= 0 {
+		o.MaxQueue = 8192
+	}
+	if o.MaxBatch <= 0 {
+		o.MaxBatch = 512
+	}
+	if o.Flushers <= 0 {
+		o.Flushers = 2
+	}
+	if o.Threshold <= 0 {
+		o.Threshold = 32
+	}
+	if o.WaitPoll <= 0 {
+		o.WaitPoll = 100 * time.Millisecond
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Service is what the transport calls: it gathers commands of many callers into
+// batches, hands each its result, and refuses early when too many wait.
+type Service struct {
+	Reader
+	backend Backend
+	opts    Options
+
+	mu       sync.Mutex
+	queue    []*call
+	flushing int  // flushers at work
+	closed   bool // no new commands
+	wg       sync.WaitGroup
+
+	waits      *waits
+	deliveries *deliveries
+
+	batches, commands, refused atomic.Uint64
+}
+
+// Stats is a snapshot of a service's work.
+type Stats struct {
+	Queued            int    // commands waiting now
+	Batches           uint64 // batches applied
+	Commands          uint64 // commands in them
+	Refused           uint64 // commands refused at a full queue
+	Waiting           int    // claims waiting for another claim to end
+	DeliveriesDropped uint64 // records of duplicates that found no room
+}
+
+// New starts a service over a backend. Close ends it.
+func New(b Backend, o Options) *Service {
+	o.defaults()
+	s := &Service{Reader: b, backend: b, opts: o}
+	s.waits = newWaits(s)
+	s.deliveries = newDeliveries(b, o.Logger)
+	return s
+}
+
+// Do carries out one command. The context's end frees the caller at once: a command
+// that had not entered a batch by then never happens; one that had still happens, and a
+// grant that nobody is there to take is given back.
+func (s *Service) Do(ctx context.Context, c idem.Command) Result {
+	k := &call{cmd: c, done: make(chan Result, 1)}
+	if err := s.submit(k); err != nil {
+		return Result{Err: err}
+	}
+	return s.await(ctx, k)
+}
+
+// DoAll carries out many commands and returns a result for each, in order. It is one
+// caller's batch: all of them are queued, or none.
+func (s *Service) DoAll(ctx context.Context, cs []idem.Command) []Result {
+	out := make([]Result, len(cs))
+	calls := make([]*call, len(cs))
+	for i, c := range cs {
+		calls[i] = &call{cmd: c, done: make(chan Result, 1)}
+	}
+	if err := s.submit(calls...); err != nil {
+		for i := range out {
+			out[i].Err = err
+		}
+		return out
+	}
+	for i, k := range calls {
+		out[i] = s.await(ctx, k)
+	}
+	return out
+}
+
+// Secret is the key under which tokens are sealed.
+func (s *Service) Secret(ctx context.Context) ([]byte, error) { return s.backend.Secret(ctx) }
+
+// Stats is a snapshot of the service's work.
+func (s *Service) Stats() Stats {
+	s.mu.Lock()
+	queued := len(s.queue)
+	s.mu.Unlock()
+	return Stats{
+		Queued: queued, Batches: s.batches.Load(), Commands: s.commands.Load(), Refused: s.refused.Load(),
+		Waiting: s.waits.len(), DeliveriesDropped: s.deliveries.dropped.Load(),
+	}
+}
+
+// Close stops taking commands, finishes those that were taken, and resolves every
+// caller. It returns when all is done, or with the context's error when that ends first.
+func (s *Service) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.waits.close()
+	done := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		s.deliveries.close()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// call is a command on its way, and who waits for it.
+type call struct {
+	cmd   idem.Command
+	done  chan Result // buffered: the answer never waits for the caller
+	state atomic.Int32
+}
+
+// The states of a call.
+const (
+	callQueued   = iota // nobody has looked at it
+	callTaken           // in a batch: it happens
+	callAnswered        // its result is in the channel
+	callLeft            // its caller has gone
+)
+
+func (s *Service) submit(calls ...*call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case len(s.queue)+len(calls) > s.opts.MaxQueue:
+		s.refused.Add(uint64(len(calls)))
+		return ErrOverloaded
+	}
+	s.enqueue(calls...)
+	return nil
+}
+
+// enqueue appends calls and sees to it that somebody flushes. An idle flusher starts at
+// once: no delay is added to gather more. The caller holds the lock.
+func (s *Service) enqueue(calls ...*call) {
+	s.queue = append(s.queue, calls...)
+	if s.flushing == 0 || (s.flushing < s.opts.Flushers && len(s.queue) >= s.opts.Threshold) {
+		s.flushing++
+		s.wg.Go(s.flush)
+	}
+}
+
+// flush applies batches until nothing waits.
+func (s *Service) flush() {
+	for {
+		batch := s.take()
+		if batch == nil {
+			return
+		}
+		s.apply(batch)
+	}
+}
+
+// take is the next batch, nil when this flusher is no longer needed.
+func (s *Service) take() []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		n := min(len(s.queue), s.opts.MaxBatch)
+		if n == 0 || (s.flushing > 1 && len(s.queue) < s.opts.Threshold) {
+			s.flushing--
+			return nil
+		}
+		batch := make([]*call, 0, n)
+		for _, k := range s.queue[:n] {
+			if k.state.CompareAndSwap(callQueued, callTaken) {
+				batch = append(batch, k)
+			}
+		}
+		s.queue = s.queue[n:]
+		if len(s.queue) == 0 {
+			s.queue = nil // lets go of the array
+		}
+		if len(batch) > 0 {
+			return batch
+		}
+	}
+}
+
+func (s *Service) apply(batch []*call) {
+	cmds := make([]idem.Command, len(batch))
+	for i, k := range batch {
+		cmds[i] = k.cmd
+	}
+	s.batches.Add(1)
+	s.commands.Add(uint64(len(batch)))
+	results := s.backend.Apply(context.Background(), cmds)
+	for i, k := range batch {
+		if errors.Is(results[i].Err, ErrContended) {
+			s.wg.Go(func() { s.answer(k, s.alone(k.cmd)) })
+			continue
+		}
+		s.answer(k, results[i])
+	}
+}
+
+// How long a command whose rows others hold is tried alone, beside the batches.
+const (
+	aloneTries = 12
+	alonePause = 5 * time.Millisecond // doubled up to 32 times that
+)
+
+// alone tries a contended command by itself, so that it delays nobody.
+func (s *Service) alone(c idem.Command) Result {
+	var r Result
+	for i := range aloneTries {
+		time.Sleep(alonePause << min(i, 5))
+		r = s.backend.Apply(context.Background(), []idem.Command{c})[0]
+		if !errors.Is(r.Err, ErrContended) {
+			break
+		}
+	}
+	return r
+}
+
+// answer hands a result over, or gives a grant back that nobody takes.
+func (s *Service) answer(k *call, r Result) {
+	s.noted(k.cmd, r)
+	if k.state.CompareAndSwap(callTaken, callAnswered) {
+		k.done <- r
+		return
+	}
+	s.undelivered(k.cmd, r)
+}
+
+// await waits for a call's result.
+func (s *Service) await(ctx context.Context, k *call) Result {
+	select {
+	case r := <-k.done:
+		return r
+	case <-ctx.Done():
+	}
+	if k.state.CompareAndSwap(callQueued, callLeft) || k.state.CompareAndSwap(callTaken, callLeft) {
+		return Result{Err: ctx.Err()}
+	}
+	return <-k.done // it was answered in the same moment
+}
+
+// undelivered releases a fresh grant whose caller has gone, unless the caller's repeat
+// has taken it meanwhile.
+func (s *Service) undelivered(c idem.Command, r Result) {
+	claim, ok := c.(*idem.Claim)
+	a, _ := r.Answer.(*idem.ClaimAnswer)
+	if !ok || a == nil || !a.Granted {
+		return
+	}
+	s.internal(&idem.Release{Undelivered: true, Token: idem.Token{
+		Namespace: claim.Key.Namespace, Consumer: claim.Key.Consumer, Event: claim.Key.ID(), Fence: a.Event.Fence, Nonce: claim.Nonce,
+	}})
+}
+
+// internal queues a command of the service's own, for which nobody waits.
+func (s *Service) internal(c idem.Command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed && s.flushing == 0 {
+		return // its lease will end it
+	}
+	s.enqueue(&call{cmd: c, done: make(chan Result, 1)})
+}
+
+// noted is told of every result: it wakes waiting claims and records the deliveries that
+// decided nothing.
+func (s *Service) noted(c idem.Command, r Result) {
+	switch c := c.(type) {
+	case *idem.Claim:
+		if a, ok := r.Answer.(*idem.ClaimAnswer); ok && !c.Waited {
+			s.deliveries.record(c, a)
+		}
+	case *idem.Complete, *idem.Fail, *idem.Release, *idem.Resolve:
+		if r.Err == nil {
+			s.waits.wake(c.Subject())
+		}
+	}
+}
