@@ -43,6 +43,10 @@ func domains() []*domain {
 			grants: 4, acts: 2, extends: 1, terminal: true, replay: true, repeats: true,
 		},
 		{
+			name: "replays of one attempt", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), events: []eventDef{plainEvent(1, idem.Reclaim)},
+			grants: 3, acts: 2, terminal: true, replay: true,
+		},
+		{
 			name: "replays under hold", policy: smallPolicy(nil), events: []eventDef{plainEvent(1, idem.Hold)},
 			grants: 3, acts: 2, extends: 1, terminal: true, replay: true,
 		},

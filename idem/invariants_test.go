@@ -459,6 +459,20 @@ func (j *judge) openEffects(ev int) bool {
 	return false
 }
 
+// overtaken reports whether a later delivery has been answered with a state of its own
+// since the claim's lease ended. The pages promise then only that a completion counts
+// while the event merely waits.
+func (j *judge) overtaken(ev int) bool {
+	e := j.n.settled(ev)
+	switch e.State {
+	case idem.Received, idem.IgnoredStale:
+		return true
+	case idem.Held:
+		return !j.n.evw[ev].hold
+	}
+	return false
+}
+
 func (j *judge) complete(c *idem.Complete) {
 	gr := &j.n.grants[j.o.g]
 	st := j.n.standing(int(j.o.g))
@@ -467,6 +481,10 @@ func (j *judge) complete(c *idem.Complete) {
 		j.ended("complete:" + string(c.Result))
 		return
 	case "lost":
+		j.lost()
+		return
+	}
+	if s := j.n.settled(gr.ev).State; j.d.Err != nil && s != idem.Received && j.overtaken(gr.ev) {
 		j.lost()
 		return
 	}
@@ -509,6 +527,9 @@ func (j *judge) failed(c *idem.Fail) {
 	case st == "lost", gr.retried:
 		j.lost()
 		return
+	case j.d.Err != nil && j.overtaken(gr.ev):
+		j.lost()
+		return
 	case j.d.Err != nil:
 		j.fail("facts are never refused", "a failure was refused: %v", j.d.Err)
 		return
@@ -530,6 +551,7 @@ func (j *judge) failed(c *idem.Fail) {
 		j.need(e.State == idem.FailedTerminal || (replay && e.State == e.SettledAs), "outcome of a failure", "a terminal failure came to %v", e.State)
 	case before.State == idem.DeadLettered:
 		j.need(e.State == idem.DeadLettered, "end states stay", "a late failure took a dead letter to %v", e.State)
+		w.counted = e.Attempts
 	case c.Error.Kind == idem.NotYet:
 		w.counted--
 	case unknown && !replay:
@@ -552,6 +574,9 @@ func (j *judge) extend() {
 			"P2 fenced", "an ended claim was extended")
 		return
 	case st == "lost", gr.retried:
+		j.lost()
+		return
+	case j.d.Err != nil && j.overtaken(gr.ev):
 		j.lost()
 		return
 	case j.d.Err != nil:
@@ -602,7 +627,7 @@ func (j *judge) release(c *idem.Release) {
 	}
 	e := j.next.ev[gr.ev]
 	w := &j.next.evw[gr.ev]
-	if !gr.began {
+	if !gr.began && j.n.ev[gr.ev].Releases < j.n.dom.policy.MaxReleases {
 		w.counted--
 	}
 	j.freed()

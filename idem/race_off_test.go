@@ -3,4 +3,4 @@
 package idem_test
 
 // stateLimit bounds the states of one domain.
-const stateLimit = 8000
+const stateLimit = 5000

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 
@@ -12,14 +11,14 @@ import (
 
 // Events implements [storage.Reader].
 func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (storage.Found, error) {
-	return s.find(ctx, 0, func(e *idem.Event) bool {
+	return s.find(ctx, namespace, 0, func(e *idem.Event) bool {
 		return e.Key.Namespace == namespace && e.Key.EventID == eventID && (source == "" || e.Key.Source == source)
 	})
 }
 
 // Lookup implements [storage.Reader].
 func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, error) {
-	return s.find(ctx, q.Limit, func(e *idem.Event) bool { return e.Key.Namespace == q.Namespace && s.matches(e, &q) })
+	return s.find(ctx, q.Namespace, q.Limit, func(e *idem.Event) bool { return e.Key.Namespace == q.Namespace && s.matches(e, &q) })
 }
 
 func (s *Store) matches(e *idem.Event, q *storage.Query) bool {
@@ -51,7 +50,7 @@ func (s *Store) matches(e *idem.Event, q *storage.Query) bool {
 // Unfinished implements [storage.Reader].
 func (s *Store) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
 	now := s.clock()
-	return s.find(ctx, q.Limit, func(e *idem.Event) bool {
+	return s.find(ctx, q.Namespace, q.Limit, func(e *idem.Event) bool {
 		if q.Namespace != "" && e.Key.Namespace != q.Namespace || q.Consumer != "" && e.Key.Consumer != q.Consumer {
 			return false
 		}
@@ -86,26 +85,25 @@ func due(e *idem.Event, now idem.Instant) bool {
 	}
 }
 
-// find gathers the matching events, oldest first. A limit of zero or less means all.
-func (s *Store) find(ctx context.Context, limit int, match func(*idem.Event) bool) (storage.Found, error) {
+// find gathers the matching events of a namespace (of all, when it is empty), oldest
+// first. A limit of zero or less means all.
+func (s *Store) find(ctx context.Context, namespace string, limit int, match func(*idem.Event) bool) (storage.Found, error) {
 	var out storage.Found
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []*idem.Event
-	for _, e := range s.events {
-		if match(e) {
-			found = append(found, e)
-		}
-	}
-	slices.SortFunc(found, func(a, b *idem.Event) int { return cmp.Compare(s.order[a.ID()], s.order[b.ID()]) })
-	if limit > 0 && len(found) > limit {
-		found, out.Truncated = found[:limit], true
-	}
 	now := s.clock()
-	for _, e := range found {
+	for _, id := range s.stored[namespace] {
+		e := s.events[id]
+		if !match(e) {
+			continue
+		}
+		if limit > 0 && len(out.Views) == limit {
+			out.Truncated = true
+			break
+		}
 		out.Views = append(out.Views, s.view(e, now))
 	}
 	return out, nil

@@ -43,7 +43,7 @@ type Store struct {
 	drawn      int64 // fences drawn in this epoch's life and before
 
 	events     map[idem.ID]*idem.Event
-	order      map[idem.ID]int // in which events were first stored
+	stored     map[string][]idem.ID // events of each namespace, and of all under "", oldest first
 	attempts   map[idem.ID][]idem.Attempt
 	effects    map[idem.ID]*idem.Effect
 	under      map[idem.ID]map[idem.ID]bool // effects ever begun or recorded under an event
@@ -63,7 +63,7 @@ var _ storage.Backend = (*Store)(nil)
 func New(o Options) *Store {
 	s := &Store{
 		clock: o.Clock, policy: o.Policy, secret: make([]byte, 32), epoch: 1,
-		events: map[idem.ID]*idem.Event{}, order: map[idem.ID]int{}, attempts: map[idem.ID][]idem.Attempt{},
+		events: map[idem.ID]*idem.Event{}, stored: map[string][]idem.ID{}, attempts: map[idem.ID][]idem.Attempt{},
 		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
 		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
 	}
@@ -146,8 +146,11 @@ func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
 
 func (s *Store) putEvent(e *idem.Event) {
 	id := e.ID()
-	if _, known := s.order[id]; !known {
-		s.order[id] = len(s.order)
+	if s.events[id] == nil {
+		s.stored[""] = append(s.stored[""], id)
+		if ns := e.Key.Namespace; ns != "" {
+			s.stored[ns] = append(s.stored[ns], id)
+		}
 	}
 	s.events[id] = cloneEvent(e)
 }

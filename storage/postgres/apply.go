@@ -15,7 +15,7 @@ type item struct {
 	order  *idem.Ordering // whose resource the decision needs
 	dec    *idem.Decision // decided and to be written
 	guess  bool           // decided on a guess
-	first  bool           // writes a first claim and nothing else
+	way    way            // which statement writes it
 	read   need
 	misses int
 	done   bool
@@ -251,8 +251,32 @@ func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 
 func (it *item) decided(d *idem.Decision, guess bool) {
 	it.dec, it.guess, it.read = d, guess, needNothing
-	it.first = d.Event != nil && d.Event.Old == nil && d.Event.New.State == idem.Processing && len(d.Resources) == 0 &&
-		len(d.Owners) == 0 && len(d.Effects) == 0 && d.Member == nil && len(d.Entries) == 1
+	it.way = wayOf(d)
+}
+
+// way is the statement that writes a decision. The common ones have a statement of their
+// own, since what a statement costs depends on all that it could do.
+type way uint8
+
+const (
+	byApply way = iota
+	byFirst     // a first claim that touches nothing else
+	byStep      // one existing event record, no fence drawn
+)
+
+func wayOf(d *idem.Decision) way {
+	if d.Event == nil || len(d.Resources) > 0 || len(d.Owners) > 0 || len(d.Effects) > 0 || len(d.Attempts) > 0 ||
+		d.Member != nil || len(d.Entries) > 1 {
+		return byApply
+	}
+	switch {
+	case d.Event.Old == nil && d.Event.Draw && len(d.Entries) == 1:
+		return byFirst
+	case d.Event.Old != nil && !d.Event.Draw && d.Event.Granted == (idem.When{}):
+		return byStep
+	default:
+		return byApply
+	}
 }
 
 // settle finishes an item whose decision writes nothing.

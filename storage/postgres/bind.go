@@ -83,6 +83,66 @@ func (c *firstCols) args() []any {
 	return []any{c.bucket, c.id, c.namespace, c.consumer, c.source, c.eventID, c.facts, c.nonce, c.lease, c.detail, c.policy, c.terms, c.body}
 }
 
+// stepCols are the rows of step.sql.
+type stepCols struct {
+	id      [][16]byte
+	nonce   []*[16]byte
+	detail  [][]byte
+	result  [][]byte
+	body    [][]byte
+	lanes   []*string
+	terms   []string
+	numbers []int64
+}
+
+func (c *stepCols) add(d *idem.Decision) {
+	w := d.Event
+	e := w.New
+	var flags int64
+	var result []byte
+	if !sameBytes(e.Result, w.Old.Result) {
+		flags, result = 1, e.Result
+	}
+	if e.ByExpiry {
+		flags |= 2
+	}
+	n := &idem.Entry{}
+	var body []byte
+	var found string
+	due := int64(-2)
+	if len(d.Entries) > 0 {
+		n = &d.Entries[0]
+		body, found = encodeEntry(n, d), terms(n, d)
+		due = dueOf(n, d)
+	}
+	c.id = append(c.id, e.ID())
+	c.nonce = append(c.nonce, nullID(e.Nonce))
+	c.detail = append(c.detail, encodeDetail(e))
+	c.result = append(c.result, result)
+	c.body = append(c.body, body)
+	c.lanes = append(c.lanes, lanesText(e.Lanes))
+	c.terms = append(c.terms, found)
+	c.numbers = append(c.numbers, w.Old.Version, guardOf(w), w.Rises, flags, int64(e.State), int64(e.Total), int64(e.Effects),
+		e.Lease.Microseconds(), w.Lease.Code(), w.Ended.Code(), w.Due.Code(), w.WaitingSince.Code(), w.NotYetSince.Code(),
+		int64(n.Policy), int64(w.ExtendCap), int64(n.Kind), int64(n.To), due)
+}
+
+func (c *stepCols) args() []any {
+	return []any{c.id, c.nonce, c.detail, c.result, c.body, c.lanes, c.terms, c.numbers}
+}
+
+// guardOf is the condition on the lease at the moment of writing: 0 none, 1 alive, 2 over.
+func guardOf(w *idem.EventWrite) int64 {
+	switch {
+	case w.Live:
+		return 1
+	case w.Over:
+		return 2
+	default:
+		return 0
+	}
+}
+
 // placeCols are the rows of place.sql.
 type placeCols struct {
 	bucket                         []int16
@@ -144,7 +204,7 @@ type applyCols struct {
 }
 
 func (c *applyCols) args() []any {
-	out := make([]any, 0, 105)
+	out := make([]any, 0, 104)
 	out = append(out, c.cmd, c.need, c.draw)
 	out = append(out, c.ue.args()...)
 	out = append(out, c.ie.args()...)
@@ -217,18 +277,11 @@ type updateCols struct {
 func (c *updateCols) add(cmd int32, w *idem.EventWrite) {
 	e := w.New
 	id := e.ID()
-	var guard int16
-	switch {
-	case w.Live:
-		guard = 1
-	case w.Over:
-		guard = 2
-	}
 	c.cmd = append(c.cmd, cmd)
 	c.bucket = append(c.bucket, id.Bucket())
 	c.id = append(c.id, id)
 	c.old = append(c.old, w.Old.Version)
-	c.guard = append(c.guard, guard)
+	c.guard = append(c.guard, int16(guardOf(w))) //nolint:gosec // 0 to 2
 	c.rises = append(c.rises, w.Rises)
 	c.draw = append(c.draw, w.Draw)
 	c.state = append(c.state, int16(e.State))
@@ -452,8 +505,7 @@ type journalCols struct {
 	subject, kind, state []int16
 	terms                []string
 	body                 [][]byte
-	due                  []*int64
-	at                   []*time.Time
+	due                  []int64
 }
 
 func (c *journalCols) add(cmd int32, n *idem.Entry, d *idem.Decision) {
@@ -466,15 +518,12 @@ func (c *journalCols) add(cmd int32, n *idem.Entry, d *idem.Decision) {
 	c.state = append(c.state, int16(n.To))
 	c.terms = append(c.terms, terms(n, d))
 	c.body = append(c.body, encodeEntry(n, d))
-	due, at := dueOf(n, d)
-	c.due = append(c.due, due)
-	c.at = append(c.at, at)
+	c.due = append(c.due, dueOf(n, d))
 }
 
 // dueOf is when the subject of an entry needs somebody next: the end of its lease, or
-// the moment when it may be claimed again. It is a distance from the moment of writing,
-// or an instant that the record already holds.
-func dueOf(n *idem.Entry, d *idem.Decision) (*int64, *time.Time) {
+// the moment when it may be claimed again; in the code of [idem.When], -2 for never.
+func dueOf(n *idem.Entry, d *idem.Decision) int64 {
 	w := d.Event
 	for _, o := range d.Owners {
 		if o.New.ID() == n.ID {
@@ -482,25 +531,26 @@ func dueOf(n *idem.Entry, d *idem.Decision) (*int64, *time.Time) {
 		}
 	}
 	if w == nil || n.Subject != idem.OnEvent {
-		return nil, nil
+		return -2
 	}
 	when, old := w.Due, w.New.DueAt
-	if n.To == idem.Processing {
+	switch n.To {
+	case idem.Processing:
 		when, old = w.Lease, w.New.LeaseUntil
+	case idem.FailedRetryable, idem.Received:
+	default:
+		return -2
 	}
 	switch code := when.Code(); {
-	case code >= 0:
-		return &code, nil
-	case code == -1:
-		return nil, nullTime(old)
+	case code != -1 && code != -2:
+		return code
+	case code == -1 && old != 0:
+		return -int64(old)
+	default:
+		return 0
 	}
-	if n.To == idem.FailedRetryable || n.To == idem.Received {
-		zero := int64(0)
-		return &zero, nil
-	}
-	return nil, nil
 }
 
 func (c *journalCols) args() []any {
-	return []any{c.cmd, c.id, c.seq, c.policy, c.subject, c.kind, c.state, c.terms, c.body, c.due, c.at}
+	return []any{c.cmd, c.id, c.seq, c.policy, c.subject, c.kind, c.state, c.terms, c.body, c.due}
 }

@@ -24,6 +24,7 @@ const (
 var (
 	sqlBegin         = load("begin")
 	sqlFirst         = load("first")
+	sqlStep          = load("step")
 	sqlApply         = load("apply")
 	sqlPlace         = load("place")
 	sqlPlaceEffects  = load("place_effects")

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -43,11 +42,10 @@ type Store struct {
 	resources *recent[*idem.Resource]
 	effects   *recent[*idem.Effect]
 
-	epMu     sync.Mutex
-	ep       epochs
-	sources  sources
-	clock    clock
-	maxFence atomic.Int64 // the highest fence seen drawn
+	epMu    sync.Mutex
+	ep      epochs
+	sources sources
+	clock   clock
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup

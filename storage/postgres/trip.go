@@ -24,11 +24,13 @@ type trip struct {
 	halted  bool
 
 	firsts []*item // written by first.sql
+	steps  []*item // written by step.sql
 	others []*item // written by apply.sql
 	reads  []*item
 
 	won    map[idem.ID]grantRow
 	losers map[idem.ID]*idem.Event
+	went   map[idem.ID]grantRow
 	wrote  []grantRow // by command of apply.sql, zero where it missed
 	loaded *world
 }
@@ -89,9 +91,12 @@ func (t *trip) sort(items []*item) {
 		for _, id := range rows {
 			used[id] = true
 		}
-		if it.first {
+		switch it.way {
+		case byFirst:
 			t.firsts = append(t.firsts, it)
-		} else {
+		case byStep:
+			t.steps = append(t.steps, it)
+		case byApply:
 			t.others = append(t.others, it)
 		}
 	}
@@ -119,6 +124,7 @@ func (t *trip) queue(b *pgx.Batch) {
 	t.begin(b)
 	t.place(b)
 	t.writeFirsts(b)
+	t.writeSteps(b)
 	t.writeOthers(b)
 	t.grants(b)
 	t.payloads(b)
@@ -133,7 +139,7 @@ func (t *trip) begin(b *pgx.Batch) {
 		var skip string
 		var isolation string
 		var now, started time.Time
-		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
+		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
 		if err != nil {
 			return err
 		}
@@ -224,6 +230,29 @@ func (t *trip) scanEvents(rows pgx.Rows, into map[idem.ID]*idem.Event) error {
 	return rows.Err()
 }
 
+func (t *trip) writeSteps(b *pgx.Batch) {
+	if len(t.steps) == 0 {
+		return
+	}
+	var c stepCols
+	for _, it := range t.steps {
+		c.add(it.dec)
+	}
+	t.went = make(map[idem.ID]grantRow, len(t.steps))
+	b.Queue(sqlStep, c.args()...).Query(func(rows pgx.Rows) error {
+		var id [16]byte
+		var g grantRow
+		var at time.Time
+		var until *time.Time
+		_, err := pgx.ForEachRow(rows, []any{&id, &g.fence, &at, &until}, func() error {
+			g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(until)
+			t.went[id] = g
+			return nil
+		})
+		return err
+	})
+}
+
 func (t *trip) writeOthers(b *pgx.Batch) {
 	if len(t.others) == 0 {
 		return
@@ -309,7 +338,7 @@ func (t *trip) newEpoch(ctx context.Context) error {
 	if epoch != 0 {
 		t.s.log.WarnContext(ctx, "a new epoch of fences began: the database's cluster or timeline changed", "epoch", epoch)
 	}
-	for _, list := range [][]*item{t.firsts, t.others} {
+	for _, list := range [][]*item{t.firsts, t.steps, t.others} {
 		for _, it := range list {
 			it.dec, it.read = nil, needAll
 		}
@@ -320,9 +349,10 @@ func (t *trip) newEpoch(ctx context.Context) error {
 // refuse answers all writes of a database that turned out to be an older copy of itself.
 func (t *trip) refuse() {
 	err := fmt.Errorf("%w: begin a new epoch with «idemsvc migrate new-epoch»", storage.ErrRestored)
-	finishAll(t.firsts, err)
-	finishAll(t.others, err)
-	t.firsts, t.others = nil, nil
+	for _, list := range [][]*item{t.firsts, t.steps, t.others} {
+		finishAll(list, err)
+	}
+	t.firsts, t.steps, t.others = nil, nil, nil
 }
 
 // finish hands the results to the items.
@@ -333,6 +363,13 @@ func (t *trip) finish(ctx context.Context) {
 		} else if e := t.losers[it.subject()]; e != nil && shallow(it.cmd, e) {
 			it.dec = nil
 			t.s.decide(it, t.s.worldOf(it, t, e))
+		} else {
+			it.miss()
+		}
+	}
+	for _, it := range t.steps {
+		if g := t.went[it.subject()]; g.ok {
+			t.wonBy(it, g)
 		} else {
 			it.miss()
 		}
@@ -362,11 +399,8 @@ func (it *item) miss() {
 func (t *trip) wonBy(it *item, g grantRow) {
 	d := it.dec
 	d.Finish(g.at, g.fence)
-	if g.fence > t.s.maxFence.Load() {
-		t.s.maxFence.Store(g.fence)
-	}
 	if a, ok := d.Answer.(*idem.ExtendAnswer); ok && g.extended != 0 {
-		a.LeaseUntil = g.extended
+		a.LeaseUntil = g.extended // another replica may have extended it further
 	}
 	t.s.remember(d, g)
 	if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) {

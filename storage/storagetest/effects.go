@@ -259,7 +259,7 @@ func effectRequestHash(s *site) {
 	g := s.grant("e")
 	for _, scope := range []idem.Scope{idem.ConsumerScope, idem.NamespaceScope} {
 		key := s.effect(scope, "e", fmt.Sprint("k", scope))
-		err := s.refused(idem.CodeInvalid, s.beginning(g, key, ""))
+		err := s.refusal(idem.CodeInvalid, s.beginning(g, key, ""))
 		equal(s, "field", err.Field, "request_hash")
 		s.refused(idem.CodeInvalid, s.recording(g, key, "", "v"))
 	}

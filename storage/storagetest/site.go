@@ -69,7 +69,6 @@ type option func(*idem.Claim)
 func consumer(name string) option           { return func(c *idem.Claim) { c.Key.Consumer = name } }
 func from(source string) option             { return func(c *idem.Claim) { c.Key.Source = source } }
 func namespace(name string) option          { return func(c *idem.Claim) { c.Key.Namespace = name } }
-func claimant(name string) option           { return func(c *idem.Claim) { c.Claimant = name } }
 func kind(k idem.DeliveryKind) option       { return func(c *idem.Claim) { c.Facts.Kind = k } }
 func signed(v idem.Signature) option        { return func(c *idem.Claim) { c.Facts.Signature = v } }
 func hashed(hash string) option             { return func(c *idem.Claim) { c.Facts.PayloadHash = []byte(hash) } }
@@ -159,14 +158,20 @@ func do[A idem.Answer](s *site, c idem.Command) A {
 }
 
 // refused carries out a command that the rules must refuse.
-func (s *site) refused(want idem.Code, c idem.Command) *idem.Error {
+func (s *site) refused(want idem.Code, c idem.Command) {
+	s.Helper()
+	s.refusal(want, c)
+}
+
+// refusal is what the rules say when they refuse a command.
+func (s *site) refusal(want idem.Code, c idem.Command) idem.Error {
 	s.Helper()
 	res := s.apply(c)
 	var err *idem.Error
 	if !errors.As(res.Err, &err) || err.Code != want {
 		s.Fatalf("%T: got %v, %v; want the refusal %s", c, res.Answer, res.Err, want)
 	}
-	return err
+	return *err
 }
 
 func (s *site) ask(c *idem.Claim) *idem.ClaimAnswer {

@@ -48,8 +48,15 @@ func PolicyOf(key idem.EventKey, eventType string) *idem.Policy {
 	return idem.DefaultPolicy()
 }
 
+// Cleaner is what [SetPolicy] needs of a test, so that one run of a property is a test
+// too.
+type Cleaner interface {
+	Helper()
+	Cleanup(func())
+}
+
 // SetPolicy chooses the policies of a namespace until the test ends.
-func SetPolicy(t testing.TB, namespace string, f PolicyFunc) {
+func SetPolicy(t Cleaner, namespace string, f PolicyFunc) {
 	t.Helper()
 	policies.Store(namespace, f)
 	t.Cleanup(func() { policies.Delete(namespace) })
@@ -63,9 +70,16 @@ func Memory(testing.TB) Harness {
 
 type memoryHarness struct{ store *memory.Store }
 
-func (h memoryHarness) Backend() storage.Backend                        { return h.store }
-func (h memoryHarness) Expire(_ testing.TB, id idem.ID)                 { h.store.Expire(id) }
-func (h memoryHarness) Due(_ testing.TB, id idem.ID)                    { h.store.Due(id) }
+// Backend implements [Harness].
+func (h memoryHarness) Backend() storage.Backend { return h.store }
+
+// Expire implements [Harness].
+func (h memoryHarness) Expire(_ testing.TB, id idem.ID) { h.store.Expire(id) }
+
+// Due implements [Harness].
+func (h memoryHarness) Due(_ testing.TB, id idem.ID) { h.store.Due(id) }
+
+// Later implements [Harness].
 func (h memoryHarness) Later(_ testing.TB, id idem.ID, d time.Duration) { h.store.Later(id, d) }
 
 // test is one test of the suite.

@@ -119,7 +119,7 @@ func completeEnded(s *site) {
 func completeOpenEffects(s *site) {
 	g := s.grant("e")
 	s.begin(idem.EffectPerform, s.beginning(g, s.effect(idem.EventScope, "e", "mail"), ""))
-	err := s.refused(idem.CodeOpenEffects, g.completion("done"))
+	err := s.refusal(idem.CodeOpenEffects, g.completion("done"))
 	if len(err.Names) != 1 || err.Names[0] != "mail" {
 		s.Errorf("open effects: got %q, want mail", err.Names)
 	}

@@ -11,7 +11,7 @@ CREATE TABLE idemsvc.meta (
     epoch             bigint NOT NULL CHECK (epoch > 0 AND epoch < 4194304),
     epoch_started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     system_identifier bigint NOT NULL,
-    timeline          integer NOT NULL,
+    timeline          text COLLATE "C" NOT NULL,
     halted            boolean NOT NULL DEFAULT false
 );
 
@@ -24,9 +24,6 @@ CREATE TABLE idemsvc.secret (
 -- Fences come from here and are drawn inside the granting statement, after its locks:
 -- no cache, no blocks, so that their order is the order of the grants.
 CREATE SEQUENCE idemsvc.fence AS bigint MINVALUE 1 MAXVALUE 2199023255551 CACHE 1 NO CYCLE;
-
-CREATE FUNCTION idemsvc.timeline() RETURNS integer LANGUAGE sql STABLE PARALLEL RESTRICTED AS
-$$ SELECT ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer $$;
 
 -- The record of an event key. What never changes comes first: an update then logs only
 -- the rest. detail holds what only the service reads, in the canonical encoding of
@@ -274,7 +271,7 @@ $$;
 REVOKE ALL ON FUNCTION idemsvc.make_partitions(integer) FROM PUBLIC;
 
 INSERT INTO idemsvc.meta (epoch, system_identifier, timeline)
-SELECT 1, system_identifier, idemsvc.timeline() FROM pg_control_system();
+SELECT 1, system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system();
 
 INSERT INTO idemsvc.secret (token)
 SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));

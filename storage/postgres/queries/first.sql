@@ -2,10 +2,8 @@
 -- The fence is drawn in the same statement; a key that is there already simply does not
 -- come back.
 WITH env AS MATERIALIZED (
-    SELECT m.epoch, m.epoch << 41 AS base, clock_timestamp() AS at
-    FROM idemsvc.meta m
-    WHERE NOT m.halted AND m.timeline = idemsvc.timeline()
-      AND m.system_identifier = (SELECT system_identifier FROM pg_control_system())
+    SELECT x.epoch, x.epoch << 41 AS base, clock_timestamp() AS at
+    FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
 ), want AS MATERIALIZED (
     SELECT * FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::uuid[],
                          $9::bigint[], $10::bytea[], $11::integer[], $12::text[], $13::bytea[])

@@ -1,0 +1,443 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+)
+
+// TestExplain: no statement of the store scans a table that grows, on a database that
+// has just been migrated and on one that is full, planned for its arguments and in
+// general. The statements are the ones that a store really sent.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	sent := &sentStatements{args: map[string][]any{}}
+	_, pool := exercised(t, sent)
+	url := pool.Config().ConnString()
+	empty := connectTo(t, pgtest.Database(t, "idemsvc", migrate))
+	full := fillDatabase(t)
+
+	names := map[string]string{}
+	for name, sql := range postgres.Statements() {
+		names[sql] = name
+	}
+	databases := map[string]*pgx.Conn{"empty": empty, "full": full}
+	check := func(t *testing.T, sql string) {
+		t.Helper()
+		args, ok := sent.of(sql)
+		if !ok {
+			t.Fatalf("the store did not send it while it was exercised:\n%s", sql)
+		}
+		for _, db := range slices.Sorted(maps.Keys(databases)) {
+			t.Run(db+"/planned for its arguments", func(t *testing.T) { checkPlan(t, explain(t, databases[db], sql, args)) })
+			t.Run(db+"/generic plan", func(t *testing.T) { checkPlan(t, explainGeneric(t, databases[db], sql, len(args))) })
+		}
+	}
+
+	t.Run("Statements", func(t *testing.T) {
+		all := postgres.Statements()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			switch name {
+			case "epoch", "halt", "info": // of tables with one row
+				continue
+			}
+			t.Run(name, func(t *testing.T) { check(t, all[name]) })
+		}
+	})
+	t.Run("Unlisted", func(t *testing.T) { // texts that are in no file
+		for _, sql := range sent.texts() {
+			if names[sql] == "" && strings.Contains(sql, "idemsvc.") && !strings.Contains(sql, "make_partitions") {
+				t.Run(strings.Fields(sql)[1], func(t *testing.T) { check(t, sql) })
+			}
+		}
+	})
+
+	// Each look-up is what the reader sends for it.
+	for _, l := range lookups {
+		t.Run("LookUp/"+l.name, func(t *testing.T) {
+			sent := &sentStatements{args: map[string][]any{}}
+			pool := poolWith(t, url, func(c *pgxpool.Config) { c.ConnConfig.Tracer = sent })
+			store, err := postgres.Open(t.Context(), pool, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			sent.reset()
+			found, err := l.ask(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Views) == 0 {
+				t.Error("it found nothing of what the test had stored")
+			}
+			for _, sql := range sent.texts() {
+				args, _ := sent.of(sql)
+				if name := names[sql]; name == "begin" || name == "info" || !strings.Contains(sql, "idemsvc.") {
+					continue
+				}
+				for _, db := range slices.Sorted(maps.Keys(databases)) {
+					t.Run(names[sql]+"/"+db, func(t *testing.T) {
+						checkPlan(t, explain(t, databases[db], sql, args))
+						checkPlan(t, explainGeneric(t, databases[db], sql, len(args)))
+					})
+				}
+			}
+		})
+	}
+}
+
+const explained = "explained" // the namespace of what is looked up
+
+var lookups = []struct {
+	name string
+	ask  func(ctx context.Context, s *postgres.Store) (storage.Found, error)
+}{
+	{"EventRefWithoutConsumer", func(ctx context.Context, s *postgres.Store) (storage.Found, error) {
+		return s.Events(ctx, explained, "shop", "whole")
+	}},
+	{"EventRefWithoutSource", func(ctx context.Context, s *postgres.Store) (storage.Found, error) {
+		return s.Events(ctx, explained, "", "whole")
+	}},
+	{"Resource", byTerm(storage.ByResource, "order", "r1")},
+	{"CorrelationID", byTerm(storage.ByCorrelation, "corr-1", "")},
+	{"RequestID", byTerm(storage.ByRequestID, "req-1", "")},
+	{"Output", byTerm(storage.ByOutput, "out-1", "")},
+	{"EffectKey", byTerm(storage.ByEffectKey, "charge", "")},
+	{"Unfinished", unfinishedIn(storage.UnfinishedQuery{Limit: 50})},
+	{"UnfinishedOfNamespace", unfinishedIn(storage.UnfinishedQuery{Namespace: explained, Limit: 50})},
+	{"UnfinishedOfConsumer", unfinishedIn(storage.UnfinishedQuery{Namespace: explained, Consumer: "mailer", Limit: 50})},
+	{"Held", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.Held}, Limit: 50})},
+	{"DeadLettered", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.DeadLettered}, Limit: 50})},
+	{"Due", unfinishedIn(storage.UnfinishedQuery{Due: true, Limit: 50})},
+	{"Expired", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.FailedRetryable}, Due: true, Limit: 50})},
+}
+
+func byTerm(k storage.QueryKind, value, name string) func(context.Context, *postgres.Store) (storage.Found, error) {
+	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) {
+		return s.Lookup(ctx, storage.Query{Namespace: explained, Kind: k, Value: value, Name: name})
+	}
+}
+
+func unfinishedIn(q storage.UnfinishedQuery) func(context.Context, *postgres.Store) (storage.Found, error) {
+	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) { return s.Unfinished(ctx, q) }
+}
+
+// exercised is a store that has sent each of its statements.
+func exercised(t *testing.T, tracer pgx.QueryTracer) (*postgres.Store, *pgxpool.Pool) {
+	t.Helper()
+	o := quiet
+	o.Policies = func(k idem.EventKey, typ string) *idem.Policy {
+		p := idem.DefaultPolicy()
+		if typ == "once" {
+			p.MaxAttempts = 1
+		}
+		return p
+	}
+	s, pool := openOn(t, pgtest.Database(t, "idemsvc", migrate), o, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
+	ns := explained
+	c := lane(claimOf(ns, "whole"), "r1", 1)
+	c.Facts.Correlation, c.Facts.RequestID = "corr-1", "req-1"
+	c.Payload, c.Facts.PayloadHash = []byte("{}"), []byte("hash")
+	tok := grantOf(t, s, c)
+	must[*idem.ExtendAnswer](t, s, &idem.Extend{Token: tok, Lease: time.Hour})
+	begin := &idem.BeginEffect{
+		Token: &tok, Key: idem.EffectKey{Scope: idem.EventScope, Namespace: ns, Consumer: "mailer", Event: tok.Event, Key: "charge"},
+		BeginID: "b1", RequestHash: []byte("h"), Target: "bank", Lease: time.Hour, Nonce: randomID(),
+	}
+	e := must[*idem.EffectAnswer](t, s, begin)
+	must[*idem.EffectAnswer](t, s, &idem.ReportEffect{Token: e.Token, State: idem.EffectDone, Result: []byte("ok")})
+	done := completeOf(tok, "ok")
+	done.Outputs = []string{"out-1"}
+	must[*idem.EndAnswer](t, s, done)
+	must[*idem.ClaimAnswer](t, s, claimOf(ns, "whole")) // a duplicate
+	must[*idem.CheckAnswer](t, s, &idem.Check{By: randomID(), Ordering: *lane(claimOf(ns, "x"), "r2", 5).Ordering})
+
+	signed := claimOf(ns, "signed")
+	signed.Key.Source, signed.Facts.Signature = "signing", idem.Verified
+	grantOf(t, s, signed)
+
+	next := lane(claimOf(ns, "seq"), "r3", 1)
+	next.Ordering.Mode = idem.Sequential
+	grantOf(t, s, next)
+
+	// Granted again after a failure, by a later delivery; then its lease is over.
+	again := claimOf(ns, "again")
+	again.Facts.Kind = idem.ProviderFirst
+	first := grantOf(t, s, again)
+	must[*idem.EndAnswer](t, s, failOf(first))
+	execSQL(t, pool, "UPDATE idemsvc.event SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [16]byte(again.Key.ID()))
+	second := claimOf(ns, "again")
+	second.Facts.Kind = idem.ProviderRetry
+	grantOf(t, s, second)
+	execSQL(t, pool, "UPDATE idemsvc.event SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1", [16]byte(again.Key.ID()))
+
+	hold := claimOf(ns, "held")
+	hold.Stale = idem.Hold
+	grantOf(t, s, hold)
+	dead := claimOf(ns, "dead")
+	dead.Facts.Type = "once"
+	must[*idem.EndAnswer](t, s, failOf(grantOf(t, s, dead)))
+	execSQL(t, pool, "UPDATE idemsvc.event SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1", [16]byte(hold.Key.ID()))
+
+	delivery := storage.Delivery{Event: tok.Event, Key: c.Key, Identity: randomID(), Outcome: idem.OutcomeAlreadyProcessed}
+	forged := delivery
+	forged.Identity, forged.Disposition = randomID(), idem.DispositionRejected
+	if err := s.RecordDeliveries(t.Context(), []storage.Delivery{delivery, forged}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Follow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE id = ANY ($1)", [][16]byte{again.Key.ID(), hold.Key.ID()})
+	if _, err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Follow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := s.Payload(t.Context(), c.Key.EventRef); err != nil || !ok {
+		t.Fatalf("payload: %v, %v", ok, err)
+	}
+	execSQL(t, pool, "UPDATE idemsvc.event SET due_at = clock_timestamp() - interval '1 s' WHERE due_at IS NOT NULL")
+	execSQL(t, pool, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() - interval '1 s' WHERE due_at IS NOT NULL")
+	for _, l := range lookups {
+		if _, err := l.ask(t.Context(), s); err != nil {
+			t.Fatal(l.name, err)
+		}
+	}
+	return s, pool
+}
+
+// fillDatabase opens a database with 50,000 events, thousands of live leases and
+// statistics.
+func fillDatabase(t *testing.T) *pgx.Conn {
+	t.Helper()
+	s, pool := openStore(t, quiet)
+	ns := "full"
+	c := lane(claimOf(ns, "seed"), "seed", 1)
+	c.Payload, c.Facts.PayloadHash = []byte("{}"), []byte("hash")
+	tok := grantOf(t, s, c)
+	must[*idem.EffectAnswer](t, s, &idem.BeginEffect{
+		Token: &tok, Key: idem.EffectKey{Scope: idem.EventScope, Namespace: ns, Consumer: "mailer", Event: tok.Event, Key: "charge"},
+		BeginID: "b1", RequestHash: []byte("h"), Target: "bank", Lease: time.Hour, Nonce: randomID(),
+	})
+	for _, sql := range []string{
+		`CREATE TEMP TABLE n AS SELECT i, gen_random_uuid() AS id FROM generate_series(1, 50000) i`,
+		`INSERT INTO idemsvc.event (bucket, id, created_at, namespace, consumer, source, event_id, facts, version, fence, nonce, lease_until, lease_us,
+			granted_at, due_at, total, effects, state, by_expiry, detail)
+		 SELECT get_byte(uuid_send(n.id), 0), n.id, clock_timestamp(), 'full' || i % 10, 'c' || i % 7, 'shop', 'e' || i, e.facts, 2, i, gen_random_uuid(),
+			clock_timestamp() + interval '1 hour', e.lease_us, clock_timestamp(), NULL, 1, 0, CASE WHEN i % 10 = 0 THEN 2 ELSE 3 END, false, e.detail
+		 FROM n, idemsvc.event e WHERE e.event_id = 'seed'`,
+		`INSERT INTO idemsvc.resource (bucket, id, namespace, consumer, type, name, version, kind, mode, owned, owner, owner_fence, lane_fence)
+		 SELECT get_byte(uuid_send(n.id), 0), n.id, 'full', 'c', 'order', 'r' || i, 1, 1, 1, i % 5 = 0, n.id, 1, 1 FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.effect (bucket, id, namespace, scope, consumer, key, version, event)
+		 SELECT get_byte(uuid_send(n.id), 0), n.id, 'full', 1, 'c', 'k' || i, 1, n.id FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.attempt (bucket, event, fence, nonce, detail) SELECT get_byte(uuid_send(n.id), 0), n.id, i, n.id, '\x01' FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.member SELECT get_byte(uuid_send(n.id), 0), n.id, 0, i, get_byte(uuid_send(n.id), 0), n.id FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.lookup SELECT clock_timestamp(), i, n.id FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.delivery SELECT clock_timestamp(), n.id, n.id, '\x01' FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.payload SELECT clock_timestamp(), n.id, '\x01', '\x01' FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.unfinished SELECT get_byte(uuid_send(n.id), 0), n.id, 1, CASE WHEN i % 10 < 7 THEN 2 ELSE i % 10 END, clock_timestamp(),
+			clock_timestamp() + (i - 500) * interval '1 s', 'full' || i % 10, 'c' || i % 7 FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.journal (at, xid, id, seq, fence, epoch, policy, subject, kind, state, body, hash)
+		 SELECT clock_timestamp() - interval '1 s', pg_current_xact_id()::text::bigint, n.id, 1, i, 1, 1, 1, 1, 2, '\x01', '\x01' FROM n`,
+	} {
+		if strings.HasPrefix(sql, "CREATE TEMP") {
+			sql = strings.Replace(sql, "TEMP TABLE n", "TABLE n", 1)
+		}
+		execSQL(t, pool, sql)
+	}
+	if _, err := s.Follow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, "DROP TABLE n")
+	execSQL(t, pool, "VACUUM ANALYZE")
+	return connectTo(t, pool.Config().ConnString())
+}
+
+// sentStatements remembers the texts that a pool sent, each with its longest arguments.
+type sentStatements struct {
+	mu   sync.Mutex
+	args map[string][]any
+}
+
+var _ pgx.BatchTracer = (*sentStatements)(nil)
+
+func (s *sentStatements) add(sql string, args []any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := args[:0:0]
+	for _, a := range args {
+		if _, mode := a.(pgx.QueryExecMode); !mode {
+			kept = append(kept, a)
+		}
+	}
+	if old, ok := s.args[sql]; !ok || len(fmt.Sprint(kept)) > len(fmt.Sprint(old)) {
+		s.args[sql] = kept
+	}
+}
+
+func (s *sentStatements) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.args)
+}
+
+func (s *sentStatements) of(sql string) ([]any, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	args, ok := s.args[sql]
+	return args, ok
+}
+
+func (s *sentStatements) texts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.args))
+}
+
+func (s *sentStatements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	s.add(d.SQL, d.Args)
+	return ctx
+}
+func (s *sentStatements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (s *sentStatements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	for _, q := range d.Batch.QueuedQueries {
+		s.add(q.SQL, q.Arguments)
+	}
+	return ctx
+}
+func (s *sentStatements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (s *sentStatements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// explain is a statement's plan for its arguments, in a transaction that began like
+// every batch.
+func explain(t *testing.T, conn *pgx.Conn, sql string, args []any) planNode {
+	t.Helper()
+	return planOf(t, conn, func(ctx context.Context, tx pgx.Tx) ([]byte, error) {
+		var plan []byte
+		err := tx.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+sql, args...).Scan(&plan)
+		return plan, err
+	})
+}
+
+// explainGeneric is a statement's plan whatever its arguments.
+func explainGeneric(t *testing.T, conn *pgx.Conn, sql string, n int) planNode {
+	t.Helper()
+	return planOf(t, conn, func(ctx context.Context, tx pgx.Tx) ([]byte, error) {
+		if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = force_generic_plan"); err != nil {
+			return nil, err
+		}
+		if _, err := tx.Prepare(ctx, "generic", sql); err != nil {
+			return nil, err
+		}
+		defer func() { _ = conn.Deallocate(ctx, "generic") }()
+		execute := "EXECUTE generic"
+		if n > 0 {
+			execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", n), ", ") + ")"
+		}
+		var plan []byte
+		err := tx.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+execute, pgx.QueryExecModeSimpleProtocol).Scan(&plan)
+		return plan, err
+	})
+}
+
+func planOf(t *testing.T, conn *pgx.Conn, ask func(context.Context, pgx.Tx) ([]byte, error)) planNode {
+	t.Helper()
+	ctx := t.Context()
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if _, err := tx.Exec(ctx, postgres.Statements()["begin"]); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := ask(ctx, tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []struct{ Plan planNode }
+	if err := json.Unmarshal(plan, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Plan
+}
+
+type planNode struct {
+	Type     string     `json:"Node Type"`
+	Relation string     `json:"Relation Name"`
+	Index    string     `json:"Index Name"`
+	Cond     string     `json:"Index Cond"`
+	Recheck  string     `json:"Recheck Cond"`
+	Filter   string     `json:"Filter"`
+	Name     string     `json:"Subplan Name"`
+	CTE      string     `json:"CTE Name"`
+	Plans    []planNode `json:"Plans"`
+}
+
+func (n planNode) walk(f func(planNode)) {
+	f(n)
+	for _, p := range n.Plans {
+		p.walk(f)
+	}
+}
+
+func (n planNode) text(depth int) string {
+	s := strings.Repeat("  ", depth) + strings.TrimSpace(n.Name+" "+n.Type+" "+n.Relation+" "+n.CTE+" "+n.Index)
+	if n.Cond != "" {
+		s += " cond " + n.Cond
+	}
+	if n.Filter != "" {
+		s += " filter " + n.Filter
+	}
+	s += "\n"
+	for _, p := range n.Plans {
+		s += p.text(depth + 1)
+	}
+	return s
+}
+
+// growing are the tables that grow with use, and their partitions.
+var growing = []string{"event", "resource", "effect", "attempt", "member", "journal", "lookup", "unfinished", "payload", "delivery"}
+
+func grows(relation string) bool {
+	table, _, _ := strings.Cut(relation, "_")
+	return slices.Contains(growing, table)
+}
+
+// checkPlan: tables that grow are read through an index and by a condition on it. The
+// list of unfinished work may also be walked in the order of an index.
+func checkPlan(t *testing.T, plan planNode) {
+	t.Helper()
+	bad := ""
+	plan.walk(func(n planNode) {
+		switch {
+		case n.Type == "Seq Scan" && grows(n.Relation):
+			bad += "\nscans " + n.Relation
+		case (n.Type == "Index Scan" || n.Type == "Index Only Scan") && grows(n.Relation) && n.Cond == "" && n.Relation != "unfinished":
+			bad += "\nreads all of " + n.Relation + " through " + n.Index
+		case n.Type == "Bitmap Index Scan" && n.Cond == "":
+			bad += "\nreads all of index " + n.Index
+		case (n.Type == "Index Scan" || n.Type == "Index Only Scan") && n.Relation == "event" && n.Index != "event_pkey":
+			bad += "\nreads event through " + n.Index
+		}
+	})
+	if bad != "" {
+		t.Errorf("%s\n%s", bad, plan.text(0))
+	}
+}
