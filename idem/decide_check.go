@@ -64,7 +64,7 @@ func (k *check) decide(id ID, o *Ordering) Decision {
 			return refuse(&Error{Code: CodeInvalid, Field: "resource", Detail: "one claim reserves at most 16 resources"})
 		}
 	}
-	where, gp := locate(k.w, k.p, k.r, o, k.by)
+	where, gp := locate(k.w, k.p, k.r, o, k.by, k.e != nil && k.e.Replay)
 	switch where {
 	case placeOlder, placeSkipped:
 		return k.answer(VerdictStale)
@@ -117,6 +117,9 @@ func (k *check) again(i int, o *Ordering) Decision {
 		exp := l.Version
 		k.a.Expected = &exp
 		return k.answer(VerdictGap)
+	}
+	if where, _ := locate(k.w, k.p, k.r, o, k.by, k.e.Replay); where == placeIllegal {
+		return k.answer(VerdictIllegal)
 	}
 	dr := begin(k.w, k.p, &k.d, k.e, nil)
 	dr.ew.Live = true

@@ -234,7 +234,6 @@ func (g *claimGate) exhaust() Decision {
 	if dr.ev.Replay {
 		to = dr.endReplay()
 	}
-	dr.ev.ByExpiry = false
 	dr.enter(EntryDeadLettered, to, AttemptsExhausted, Entry{})
 	dr.main()
 	g.d.touchResources()
@@ -244,7 +243,7 @@ func (g *claimGate) exhaust() Decision {
 // end takes the record to a state without a grant.
 func (g *claimGate) end(kind EntryKind, to State, reason Reason, o Outcome) Decision {
 	dr := g.draft()
-	if dr.ev.Replay && to == IgnoredStale {
+	if dr.ev.Replay && to.Finished() {
 		to = dr.endReplay()
 	}
 	dr.ev.Waiting = Waiting{}
@@ -270,7 +269,6 @@ func (g *claimGate) wait(wt Waiting, o Outcome) Decision {
 		dr.ew.WaitingSince = In(0)
 	}
 	dr.ev.Waiting = wt
-	dr.ev.ByExpiry = false
 	dr.enter(EntryWaiting, Received, NoReason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
 	dr.main()
 	g.d.touchResources()
@@ -328,7 +326,8 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.Nonce, e.Claimant, e.Holder = c.Nonce, c.Claimant, c.Holder
 	e.Lease = g.p.lease(c.Lease)
 	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
-	e.AttemptHash = c.Facts.PayloadHash
+	e.AttemptHash, e.GrantRound = c.Facts.PayloadHash, e.Round
+	e.ReplayDied = false
 	e.End, e.EndHash, e.EndState, e.EndLate, e.EndFree, e.EndWhy = NotEnded, ID{}, Absent, false, false, ""
 	e.Waiting = Waiting{}
 	e.LateReports = nil

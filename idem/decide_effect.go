@@ -323,7 +323,9 @@ func decideReport(w *World, c *ReportEffect, p *Policy) Decision {
 		switch {
 		case f.State == EffectNotDone:
 			return k.answer(EffectReportedNot)
-		case f.State == EffectUnknown:
+		case w.guess():
+			return reread()
+		case f.stateAt(w.Now) == EffectUnknown:
 			k.a.Repeat = true
 			return k.answer(EffectOutcomeOpen)
 		case !current:

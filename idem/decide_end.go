@@ -70,6 +70,9 @@ func reopen(w *World, p *Policy, d *Decision, st standing) *draft {
 		dr.ew.Live = true
 	} else {
 		dr.settle()
+		if dr.ev.ReplayDied {
+			dr.ev.Replay, dr.ev.ReplayFailed, dr.ev.ReplayDied = true, false, false
+		}
 	}
 	dr.main()
 	return dr
@@ -165,7 +168,7 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	if done {
 		return d
 	}
-	if st == late && e.State == Received {
+	if st == late && e.Round != e.GrantRound { // an operator has begun a new round
 		return lateReport(w, w.Event, nil, &c.Token, p, call, c.hash(), c.Error)
 	}
 	if w.guess() && (e.Effects > 0 || c.Error.Kind == NotYet) {
@@ -173,7 +176,7 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	}
 	dr := reopen(w, p, &d, st)
 	dr.freeLanes()
-	to, reason := dr.failTo(c)
+	to, reason := dr.failTo(c, st == late && (e.State == DeadLettered || e.ReplayDied))
 	ev := dr.ev
 	if to == DeadLettered || to == FailedTerminal {
 		if ev.Replay {
@@ -199,13 +202,16 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	return d
 }
 
-// failTo is where a failure takes the record.
-func (dr *draft) failTo(c *Fail) (State, Reason) {
+// failTo is where a failure takes the record. dead says that its attempts were used up
+// when its lease ended: that stays, whatever the late report says.
+func (dr *draft) failTo(c *Fail, dead bool) (State, Reason) {
 	e, p := dr.ev, dr.p
-	switch c.Error.Kind {
-	case Terminal:
+	switch {
+	case c.Error.Kind == Terminal:
 		return FailedTerminal, Reported
-	case NotYet:
+	case dead:
+		return DeadLettered, AttemptsExhausted
+	case c.Error.Kind == NotYet:
 		// What it needs does not exist yet: not the handler's failure. The attempt does
 		// not count; patience has a budget of its own.
 		e.Attempts--
@@ -215,14 +221,13 @@ func (dr *draft) failTo(c *Fail) (State, Reason) {
 			return DeadLettered, NotYetExhausted
 		}
 		return FailedRetryable, Reported
-	case NoFailure, Retryable:
 	}
 	for _, f := range dr.w.Effects {
 		if f.Event == e.ID() && f.stateAt(dr.w.Now) == EffectUnknown && f.OnUnknown == UnknownHold {
 			return Held, UnknownEffect
 		}
 	}
-	if e.State == DeadLettered || e.Attempts >= p.MaxAttempts {
+	if e.Attempts >= p.MaxAttempts {
 		return DeadLettered, AttemptsExhausted
 	}
 	return FailedRetryable, Reported
@@ -232,7 +237,7 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 	st, e, past := w.stand(&c.Token, p)
 	var d Decision
 	switch {
-	case st == lost, st == late && e.State == Received:
+	case st == lost, st == late && e.Round != e.GrantRound:
 		return refuse(errLost())
 	case st == ended:
 		if past != nil {
@@ -259,6 +264,8 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 		dr.resource(l.Resource, ResourceKey{}).New.Owned = true
 	}
 	dr.ev.ByExpiry, dr.ev.End, dr.ev.EndState = false, NotEnded, Absent
+	dr.ev.Waiting = Waiting{}
+	dr.ew.WaitingSince = Clear()
 	dr.ev.Error = Failure{}
 	dr.ew.Ended, dr.ew.Due = Clear(), Clear()
 	dr.ew.Lease = In(min(lease, cap.Sub(w.Now)))
@@ -289,7 +296,7 @@ func decideRelease(w *World, c *Release, p *Policy) Decision {
 			d.Effects = append(d.Effects, unknown(f))
 		}
 	}
-	counted := ev.Began || ev.Releases >= p.MaxReleases
+	counted := !c.Undelivered && (ev.Began || ev.Releases >= p.MaxReleases)
 	if !counted {
 		ev.Attempts--
 	}

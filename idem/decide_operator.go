@@ -1,5 +1,7 @@
 package idem
 
+import "slices"
+
 func decideResolve(w *World, c *Resolve, p *Policy) Decision {
 	if w.Event == nil {
 		return refuse(&Error{Code: CodeNotFound, Detail: "no such event"})
@@ -69,7 +71,7 @@ func (dr *draft) resolveProcessed(c *Resolve) []Lane {
 	e.End, e.ByExpiry = EndResolved, false
 	e.Result, e.ContentType, e.Outputs = c.Result, c.ContentType, nil
 	e.Error = Failure{}
-	e.Replay, e.ReplayFailed, e.SettledAs = false, false, Processed
+	e.Replay, e.ReplayFailed, e.ReplayDied, e.SettledAs = false, false, false, Processed
 	dr.ew.Due = Clear()
 	return applied
 }
@@ -85,7 +87,7 @@ func decideReplay(w *World, c *Replay, p *Policy) Decision {
 	var d Decision
 	a := &EndAnswer{Event: e, State: e.State, Attempt: e.Attempts, Max: p.MaxAttempts}
 	d.Answer = a
-	if e.ReplayID == c.RequestID {
+	if slices.Contains(e.ReplayIDs, c.RequestID) {
 		a.Already = true
 		return d
 	}
@@ -97,7 +99,8 @@ func decideReplay(w *World, c *Replay, p *Policy) Decision {
 	dr.main()
 	ev := dr.ev
 	ev.SettledAs = ev.State
-	ev.Replay, ev.ReplayFailed, ev.ReplayID = true, false, c.RequestID
+	ev.Replay, ev.ReplayFailed, ev.ReplayDied = true, false, false
+	ev.ReplayIDs = append(slices.Clone(ev.ReplayIDs[max(0, len(ev.ReplayIDs)-MaxReplays+1):]), c.RequestID)
 	ev.Round++
 	ev.Attempts, ev.Releases = 0, 0
 	ev.ByExpiry = false

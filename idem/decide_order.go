@@ -38,12 +38,14 @@ func checkKind(r *Resource, o *Ordering) *Error {
 }
 
 // locate judges a version of the event (or request) by against its resource.
-func locate(w *World, p *Policy, r *Resource, o *Ordering, by ID) (place, gap) {
+// done says that the event has been processed before, so that it cannot have been
+// skipped.
+func locate(w *World, p *Policy, r *Resource, o *Ordering, by ID, done bool) (place, gap) {
 	v := o.Version
 	if r.Applied {
 		switch cmp := v.Compare(r.Current()); {
 		case cmp < 0:
-			if r.Mode == Sequential && v.Epoch == r.Epoch && v.Value >= r.Start && !recorded(w, v, by) {
+			if r.Mode == Sequential && v.Epoch == r.Epoch && v.Value >= r.Start && !done && !recorded(w, v, by) {
 				return placeSkipped, gap{}
 			}
 			return placeOlder, gap{}
@@ -87,6 +89,12 @@ func findGap(w *World, p *Policy, r *Resource, v Version, by ID) (gap, bool) {
 		first = r.Value + 1
 	case !r.Applied && p.StartAt > 0:
 		first = p.StartAt
+	default:
+		for _, m := range w.Members {
+			if m.Epoch == v.Epoch && m.Event != by && m.Value < first {
+				first = m.Value
+			}
+		}
 	}
 	if v.Value <= first {
 		return gap{}, false
@@ -94,13 +102,13 @@ func findGap(w *World, p *Policy, r *Resource, v Version, by ID) (gap, bool) {
 	g := gap{expected: Version{Kind: v.Kind, Epoch: v.Epoch, Value: first}}
 	next := first // the lowest version not accounted for
 	for _, m := range w.Members {
-		if m.Epoch != v.Epoch || m.Value < next || m.Value >= v.Value || m.Event == by {
+		if m.Epoch != v.Epoch || m.Value < first || m.Value >= v.Value || m.Event == by {
 			continue
 		}
 		if m.Value > next {
 			g.missing = true
 		}
-		next = m.Value + 1
+		next = m.Value + 1 // several events may carry one version: each is looked at
 		switch m.State {
 		case Absent: // its record was purged: it was finished
 		case FailedTerminal, DeadLettered:
@@ -149,7 +157,7 @@ func (g *claimGate) order() Decision {
 			g.a.Anomalies = append(g.a.Anomalies, AnomalyUnchanged)
 		}
 	}
-	where, gp := locate(g.w, g.p, r, o, me)
+	where, gp := locate(g.w, g.p, r, o, me, replay)
 	tied := false
 	switch where {
 	case placeOlder:
@@ -269,10 +277,11 @@ func laneBusy(w *World, p *Policy, d *Decision, r *Resource, me ID) (busy, again
 	case owner.live(w.Now):
 		return true, false
 	case owner.State == Held:
-		return p.HeldLanes, false
+		return w.policyOf(owner, p).HeldLanes, false
 	case owner.State != Processing:
 		return false, false
 	}
+	p = w.policyOf(owner, p)
 	dr := begin(w, p, d, owner, nil)
 	dr.settle()
 	if dr.ev.State == Held && p.HeldLanes {

@@ -6,7 +6,9 @@ import (
 	"github.com/idemsvc/idemsvc/idem"
 )
 
-func plainEvent(n int, stale idem.StaleClaim) eventDef { return eventDef{key: eventKey(n), stale: stale} }
+func plainEvent(n int, stale idem.StaleClaim) eventDef {
+	return eventDef{key: eventKey(n), stale: stale}
+}
 
 func orderedEvent(n int, stale idem.StaleClaim, o *idem.Ordering) eventDef {
 	return eventDef{key: eventKey(n), stale: stale, ordering: o}
@@ -95,7 +97,7 @@ func domains() []*domain {
 		{
 			name: "ordering told late", policy: smallPolicy(nil), resources: r1,
 			events: []eventDef{{key: eventKey(1), later: ordering(0, latest, 1)}, orderedEvent(2, idem.Reclaim, ordering(0, latest, 2))},
-			grants: 2, acts: 1, extends: 1,
+			grants: 2, acts: 1, extends: 1, terminal: true,
 		},
 		{
 			name: "a sequence", policy: smallPolicy(func(p *idem.Policy) { p.StartAt, p.MaxAttempts = 1, 1 }), resources: r1,

@@ -73,7 +73,7 @@ type Event struct {
 	Version int64 // row version; each rise has its journal entry
 
 	State    State
-	ByExpiry bool // the state came from an expired lease alone; its last token may reopen it
+	ByExpiry bool // the last grant ended by its lease alone; its token may still report
 	Reason   Reason
 	Stale    StaleClaim // stored at the first claim
 	Ordering *Ordering  // of the first claim that carried one
@@ -86,6 +86,7 @@ type Event struct {
 	Lease       time.Duration
 	LeaseUntil  Instant
 	GrantedAt   Instant
+	GrantRound  int32
 	Reentries   int32
 	AttemptHash []byte // payload hash of the delivery that the attempt is for
 	Tied        bool
@@ -100,8 +101,9 @@ type Event struct {
 
 	Replay       bool // this round is a replay
 	ReplayFailed bool
-	ReplayID     string
-	SettledAs    State // what duplicates are told while a replay runs
+	ReplayDied   bool     // it ended by its lease alone: a late call of its claim is still the replay's
+	ReplayIDs    []string // the requests that have been carried out, the last one last
+	SettledAs    State    // what duplicates are told while a replay runs
 
 	// How the last grant ended.
 	End      EndKind
@@ -197,6 +199,9 @@ type LateReport struct {
 	Hash  ID
 	Error Failure
 }
+
+// MaxReplays bounds the replay requests that are remembered.
+const MaxReplays = 32
 
 // MaxLateReports bounds the late reports kept between two grants of an event.
 const MaxLateReports = 8

@@ -238,7 +238,7 @@ func (n *node) ops(buf []op) []op {
 			add(doEnd, i, -1, 0, 0)
 			if d.replay {
 				add(doReplay, i, -1, 0, 0)
-				if e.ReplayID != "" {
+				if len(e.ReplayIDs) > 0 {
 					add(doReplay, i, -1, 1, 0)
 				}
 			}
@@ -417,7 +417,7 @@ func (n *node) command(o op) idem.Command {
 	case doReplay:
 		req := fmt.Sprintf("p%d", n.acts)
 		if o.a == 1 {
-			req = n.ev[o.ev].ReplayID
+			req = n.ev[o.ev].ReplayIDs[len(n.ev[o.ev].ReplayIDs)-1]
 		}
 		return &idem.Replay{Event: d.ids[o.ev], RequestID: req}
 	default:
@@ -530,11 +530,11 @@ func (n *node) key(buf []byte, watch bool) []byte {
 		buf = append(buf, byte(e.State)+1, byte(e.Reason), byte(e.Stale), rank(e.Fence), byte(e.Reentries), byte(e.Round), byte(e.Attempts),
 			byte(e.Total), byte(e.Releases), byte(e.SettledAs), byte(e.End), byte(e.EndState), byte(e.Effects), byte(e.Waiting.Kind), e.Waiting.Event[7])
 		bit(e.ByExpiry, e.Tied, e.Waived, e.Replay, e.ReplayFailed, e.EndLate, e.EndFree, e.Began)
-		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock)
+		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round)
 		when(e.DueAt)
 		when(e.NotYetSince)
 		str(e.Result)
-		str([]byte(e.ReplayID))
+		str([]byte(strings.Join(e.ReplayIDs, "\x00")))
 		str(e.EndHash[:2])
 		buf = append(buf, byte(e.Waiting.Expected.Value), byte(len(e.Lanes)))
 		for _, l := range e.Lanes {

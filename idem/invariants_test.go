@@ -3,6 +3,7 @@ package idem_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/idemsvc/idemsvc/idem"
 )
@@ -460,12 +461,12 @@ func (j *judge) openEffects(ev int) bool {
 }
 
 // overtaken reports whether a later delivery has been answered with a state of its own
-// since the claim's lease ended. The pages promise then only that a completion counts
-// while the event merely waits.
+// since the claim's lease ended: superseded, or held for another reason. What its last token
+// is worth then is not promised. An event that merely waits is not overtaken.
 func (j *judge) overtaken(ev int) bool {
 	e := j.n.settled(ev)
 	switch e.State {
-	case idem.Received, idem.IgnoredStale:
+	case idem.IgnoredStale:
 		return true
 	case idem.Held:
 		return !j.n.evw[ev].hold
@@ -484,7 +485,7 @@ func (j *judge) complete(c *idem.Complete) {
 		j.lost()
 		return
 	}
-	if s := j.n.settled(gr.ev).State; j.d.Err != nil && s != idem.Received && j.overtaken(gr.ev) {
+	if j.d.Err != nil && j.overtaken(gr.ev) {
 		j.lost()
 		return
 	}
@@ -853,7 +854,7 @@ func (j *judge) replay(c *idem.Replay) {
 		return
 	}
 	if j.d.Answer.(*idem.EndAnswer).Already {
-		j.need(j.unchanged() && before.ReplayID == c.RequestID, "P5 safe to repeat", "a repeated request for a replay changed something")
+		j.need(j.unchanged() && slices.Contains(before.ReplayIDs, c.RequestID), "P5 safe to repeat", "a repeated request for a replay changed something")
 		return
 	}
 	e := j.next.ev[i]

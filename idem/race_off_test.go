@@ -3,4 +3,4 @@
 package idem_test
 
 // stateLimit bounds the states of one domain.
-const stateLimit = 5000
+const stateLimit = 3000

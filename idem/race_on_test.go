@@ -4,4 +4,4 @@ package idem_test
 
 // stateLimit bounds the states of one domain; the race detector makes a step about ten
 // times as slow.
-const stateLimit = 1500
+const stateLimit = 500

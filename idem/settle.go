@@ -45,6 +45,7 @@ func (dr *draft) settle() bool {
 	dr.ew.Due, e.DueAt = Clear(), 0
 	if to == DeadLettered && e.Replay {
 		to = dr.endReplay()
+		e.ReplayDied = true
 	}
 	e.EndState = to
 	dr.enter(EntryExpired, to, reason, Entry{})
@@ -53,7 +54,7 @@ func (dr *draft) settle() bool {
 
 // endReplay ends a replay without success: the event stays what it was settled as.
 func (dr *draft) endReplay() State {
-	dr.ev.Replay, dr.ev.ReplayFailed = false, true
+	dr.ev.Replay, dr.ev.ReplayFailed, dr.ev.ReplayDied = false, true, false
 	return dr.ev.SettledAs
 }
 

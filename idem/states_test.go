@@ -197,7 +197,8 @@ const statesHead = `# States of an event key
 
 A state with a star was produced by the end of a lease alone. Its last claim token still counts: it may report (complete, fail)
 and arm itself again, until a newer grant, an operator's decision or a lane given on stands against it. A star on RECEIVED means
-that an operator ordered a retry and that the last claim may still complete.
+that a later delivery waits for something, which takes nothing from the last claim, or that an operator ordered a retry: then
+the last claim may still complete, and nothing else.
 
 The end of a lease is a fact of time. Whoever comes next writes it down, the sweeper at the latest, and no answer depends on who
 does. A replay that does not succeed returns its event to the state it was settled as; that is why PROCESSED and other

@@ -14,9 +14,16 @@ type World struct {
 
 	Resources map[ID]*Resource // the named one, those of the event's lanes and of the owners' lanes
 	Owners    map[ID]*Event    // the events whose claims own lanes of those resources
-	Members   []MemberEvent    // of the named resource, by version: from the expected one to the command's own
+	// Members are those of the named resource in the epoch of the command's version, by
+	// value up to its own: from the expected one, or from the lowest where nothing has been
+	// applied in that epoch.
+	Members []MemberEvent
 
 	Effect *Effect // the named effect, nil when no record exists
+
+	// Policies gives the policy of another event than the subject, whose claim is settled on
+	// the way; nil: the subject's.
+	Policies func(*Event) *Policy
 
 	SeenVerified bool    // a verified delivery of the source has been seen
 	EpochStart   Instant // when the current epoch began, 0 for the first one
@@ -30,6 +37,13 @@ type MemberEvent struct {
 }
 
 func (w *World) guess() bool { return w.Now == 0 }
+
+func (w *World) policyOf(e *Event, p *Policy) *Policy {
+	if w.Policies == nil {
+		return p
+	}
+	return w.Policies(e)
+}
 
 func (w *World) resource(id ID, key ResourceKey) *Resource {
 	if r := w.Resources[id]; r != nil {

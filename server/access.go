@@ -68,13 +68,18 @@ func (a *access) authorize(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.admit(ctx, id, method)
+}
+
+// admit lets a caller in whose role allows the method.
+func (a *access) admit(ctx context.Context, id *auth.Identity, method string) (context.Context, error) {
 	need, stated := a.roles[method]
 	if !stated && !strings.HasPrefix(method, contractPrefix) {
 		need = pb.Role_ROLE_ANY // reflection, and what nobody serves
 	}
 	if !allows(id.Role(), need) {
 		return nil, &refusal{
-			reason: pb.ErrorReason_ERROR_REASON_PERMISSION_DENIED, message: "the token's role does not allow " + method,
+			reason: pb.ErrorReason_ERROR_REASON_PERMISSION_DENIED, message: "the token's role does not allow " + printable(method),
 		}
 	}
 	return withIdentity(ctx, id), nil

@@ -45,11 +45,11 @@ func (s *idempotency) item(outer []mark, i int, msg proto.Message) error {
 
 // refuseItem is the form of an error in a batch: the field's path begins at the top of
 // the request.
-func (s *idempotency) refuseItem(ctx context.Context, i int, method string, err error) *pb.ItemError {
+func (s *idempotency) refuseItem(ctx context.Context, i int, method string, item proto.Message, err error) *pb.ItemError {
 	r := refuse(ctx, s.log, err)
 	moved := *r
 	moved.fields = append([]violation(nil), r.fields...)
-	logRefusal(ctx, s.log, method, nil, &moved, 0)
+	s.tellRefusal(ctx, method, item, &moved, 0)
 	return moved.under(itemPath(i)).item()
 }
 
@@ -64,19 +64,25 @@ func (s *idempotency) ClaimEvents(ctx context.Context, req *pb.ClaimEventsReques
 	}
 	b := s.claimBatch(ctx, req)
 	results := make([]*pb.ClaimItemResult, len(req.GetItems()))
-	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) error {
-		a, err := decided[*idem.ClaimAnswer](ctx, s.core, cmd, res, started)
-		if err != nil {
-			return err
-		}
-		resp, err := s.itemResponse(ctx, a, keys, cmd, req.GetWantPayload())
-		results[i] = &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Response{Response: resp}}
+	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) (err error) {
+		results[i], err = s.claimResult(ctx, req, keys, cmd, res, started)
 		return err
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return s.claimResults(ctx, req, b, results), nil
+}
+
+func (s *idempotency) claimResult(
+	ctx context.Context, req *pb.ClaimEventsRequest, keys *tokenKeys, cmd idem.Command, res storage.Result, started time.Time,
+) (*pb.ClaimItemResult, error) {
+	a, err := decided[*idem.ClaimAnswer](ctx, s.core, cmd, res, started)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.itemResponse(ctx, a, keys, cmd, req.GetWantPayload())
+	return &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Response{Response: resp}}, err
 }
 
 func (s *idempotency) itemResponse(
@@ -122,7 +128,7 @@ func (s *idempotency) claimResults(
 	room := newBudget(len(results))
 	for i := range results {
 		if b.errs[i] != nil {
-			results[i] = &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Error{Error: s.refuseItem(ctx, i, "ClaimEvents", b.errs[i])}}
+			results[i] = &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Error{Error: s.refuseItem(ctx, i, "ClaimEvents", req.GetItems()[i], b.errs[i])}}
 		} else {
 			pointAt(results[i].GetResponse(), positions, i)
 		}
@@ -154,19 +160,7 @@ func pointAt(r *pb.ClaimEventResponse, positions map[[2]string]int, self int) {
 
 // CompleteEvents implements the contract's method.
 func (s *idempotency) CompleteEvents(ctx context.Context, req *pb.CompleteEventsRequest) (*pb.CompleteEventsResponse, error) {
-	outer := marksOf(req)
-	b := newBatch(len(req.GetItems()))
-	for i, item := range req.GetItems() {
-		if b.errs[i] = s.item(outer, i, item); b.errs[i] != nil {
-			continue
-		}
-		t, err := s.claimToken(ctx, item.GetToken(), "token")
-		if err != nil {
-			b.errs[i] = err
-			continue
-		}
-		b.add(i, completeCommand(*t, item))
-	}
+	b := s.completeBatch(ctx, req)
 	results := make([]*pb.CompleteItemResult, len(req.GetItems()))
 	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) error {
 		a, err := decided[*idem.EndAnswer](ctx, s.core, cmd, res, started)
@@ -181,6 +175,25 @@ func (s *idempotency) CompleteEvents(ctx context.Context, req *pb.CompleteEvents
 	return s.completeResults(ctx, b, results), nil
 }
 
+// completeBatch makes a command of each item that is valid and has a token of the
+// caller's.
+func (s *idempotency) completeBatch(ctx context.Context, req *pb.CompleteEventsRequest) *batch {
+	outer := marksOf(req)
+	b := newBatch(len(req.GetItems()))
+	for i, item := range req.GetItems() {
+		if b.errs[i] = s.item(outer, i, item); b.errs[i] != nil {
+			continue
+		}
+		t, err := s.claimToken(ctx, item.GetToken(), "token")
+		if err != nil {
+			b.errs[i] = err
+			continue
+		}
+		b.add(i, completeCommand(*t, item))
+	}
+	return b
+}
+
 func completeResult(a *idem.EndAnswer, cmd idem.Command) *pb.CompleteItemResult {
 	var t idem.Token
 	if c, ok := cmd.(*idem.Complete); ok {
@@ -193,7 +206,7 @@ func (s *idempotency) completeResults(ctx context.Context, b *batch, results []*
 	room := newBudget(len(results))
 	for i, err := range b.errs {
 		if err != nil {
-			e := s.refuseItem(ctx, i, "CompleteEvents", err)
+			e := s.refuseItem(ctx, i, "CompleteEvents", nil, err)
 			room.fitError(e)
 			results[i] = &pb.CompleteItemResult{Result: &pb.CompleteItemResult_Error{Error: e}}
 		}

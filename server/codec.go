@@ -16,6 +16,8 @@ const (
 	// transportBytes is the largest message that the transport takes in, so that a
 	// request between the two is refused with a reason instead of a repeatable code.
 	transportBytes = 16 << 20
+	// headerBytes is the most that a call's metadata may have.
+	headerBytes = 64 << 10
 	// sessionFrame is what a session puts around a command.
 	sessionFrame = 64
 )

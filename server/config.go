@@ -57,8 +57,9 @@ type Config struct {
 	KeepaliveTime    time.Duration
 	KeepaliveTimeout time.Duration
 	// MaxConnectionAge spreads clients over replicas: a connection that old, give or take
-	// a tenth, is asked to go, and closed after MaxConnectionAgeGrace. Sessions are asked a
-	// little earlier. Defaults: 30 min and 2 min; negative: never.
+	// a tenth, takes no more calls, and is closed after MaxConnectionAgeGrace; sessions are
+	// asked to leave in between. Defaults: 30 min and 10 min; a negative age: never. The
+	// grace is at least a quarter of the age.
 	MaxConnectionAge      time.Duration
 	MaxConnectionAgeGrace time.Duration
 
@@ -99,7 +100,7 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"KeepaliveTime", &c.KeepaliveTime, 30 * time.Second},
 		{"KeepaliveTimeout", &c.KeepaliveTimeout, 10 * time.Second},
-		{"MaxConnectionAgeGrace", &c.MaxConnectionAgeGrace, 2 * time.Minute},
+		{"MaxConnectionAgeGrace", &c.MaxConnectionAgeGrace, 10 * time.Minute},
 		{"DrainDelay", &c.DrainDelay, 0},
 		{"DrainTimeout", &c.DrainTimeout, 20 * time.Second},
 		{"HealthInterval", &c.HealthInterval, 2 * time.Second},
@@ -112,6 +113,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	orElse(&c.MaxConnectionAge, 30*time.Minute)
 	c.MaxConnectionAge = max(c.MaxConnectionAge, 0)
+	c.MaxConnectionAgeGrace = max(c.MaxConnectionAgeGrace, c.MaxConnectionAge/4)
 	if c.SessionInFlight < 0 {
 		faults = append(faults, errors.New("SessionInFlight is negative"))
 	}

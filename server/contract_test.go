@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -64,7 +65,7 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		if r.code() != code || r.GRPCStatus().Code() != code {
 			t.Errorf("%v: %s", err, r.code())
 		}
-		if err != errTest && r.retry <= 0 {
+		if !errors.Is(err, errTest) && r.retry <= 0 {
 			t.Errorf("%v: no RetryInfo", err)
 		}
 	}

@@ -24,6 +24,7 @@ type core struct {
 	access *access
 	log    *slog.Logger
 	tracer trace.Tracer
+	meters *meters
 }
 
 // decide carries out a command.

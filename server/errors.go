@@ -26,8 +26,11 @@ const (
 	retryNow         = time.Millisecond // the deadline passed: at once, by the caller's own pace
 )
 
-// maxNames bounds the names in a refusal's metadata.
-const maxNames = 20
+// What a refusal's metadata may name: it travels in a header.
+const (
+	maxNames      = 20
+	maxNamesBytes = 2048
+)
 
 // storageErrors is what a caller is told about each error of storage.
 var storageErrors = []struct {
@@ -77,7 +80,7 @@ func refuseRule(e *idem.Error) (*refusal, bool) {
 	}
 	if len(e.Names) > 0 {
 		names := e.Names[:min(len(e.Names), maxNames)]
-		r.meta = map[string]string{namesKey(e.Code): printable(strings.Join(names, ","))}
+		r.meta = map[string]string{namesKey(e.Code): cutText(printable(strings.Join(names, ",")), maxNamesBytes)}
 	}
 	return r, true
 }

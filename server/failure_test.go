@@ -10,11 +10,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/server/auth"
 	"github.com/idemsvc/idemsvc/storage"
 )
@@ -27,8 +31,8 @@ func TestFaultsOfStorageAreTold(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]told{
 		storage.ErrUnavailable: {codes.Unavailable, "UNAVAILABLE", ""}, storage.ErrFull: {codes.Unavailable, "STORAGE_FULL", ""},
-		storage.ErrOverloaded: {codes.ResourceExhausted, "OVERLOADED", ""}, storage.ErrContended: {codes.Unavailable, "UNAVAILABLE", ""},
-		storage.ErrClosed: {codes.Unavailable, "UNAVAILABLE", ""}, storage.ErrSchema: {codes.Unavailable, "SCHEMA_OUTDATED", ""},
+		storage.ErrOverloaded: {codes.ResourceExhausted, "OVERLOADED", ""},
+		storage.ErrClosed:     {codes.Unavailable, "UNAVAILABLE", ""}, storage.ErrSchema: {codes.Unavailable, "SCHEMA_OUTDATED", ""},
 		errTest: {codes.Internal, "INTERNAL", ""},
 	} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -73,16 +77,63 @@ func TestADeadlineIsTold(t *testing.T) {
 	t.Parallel()
 	inner := start(t)
 	g := &gate{Backend: inner.backend, entered: make(chan struct{}, 8), open: make(chan struct{})}
-	r := refuse(t.Context(), inner.srv.cfg.Logger, context.DeadlineExceeded)
-	if r.code() != codes.DeadlineExceeded {
-		t.Errorf("%v", r)
-	}
 	f := start(t, gated(g))
-	close(g.open)
 	req := framed(claimOf("e"))
-	req.Timeout = durationpb.New(time.Nanosecond)
-	got := itemTold(f.session(t.Context(), t, "consumer", req).GetError())
-	if got.reason != "DEADLINE_EXCEEDED" && got.reason != "" { // memory may be faster than the context's timer
+	req.Timeout = durationpb.New(time.Millisecond)
+	got := f.session(t.Context(), t, "consumer", req).GetError()
+	if itemTold(got) != (told{codes.DeadlineExceeded, "DEADLINE_EXCEEDED", ""}) || got.GetRetryAfter() == nil {
+		t.Errorf("%+v", got)
+	}
+	close(g.open)
+}
+
+// The refusals of the rules that the tables of the roads do not reach.
+func TestRulesAreTold(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	c := f.client(t, "consumer")
+	if _, err := c.CheckVersion(t.Context(), checkOf(sequence(1), "r")); err != nil {
+		t.Fatal(err)
+	}
+	moment := checkOf(&pb.Version{Value: &pb.Version_Instant{Instant: timestamppb.New(time.Unix(0, 1))}}, "r")
+	_, err := c.CheckVersion(t.Context(), moment)
+	if got := toldBy(t, err); got != (told{codes.FailedPrecondition, "VERSION_KIND_MISMATCH", "version"}) {
+		t.Errorf("%+v", got)
+	}
+	sequential := checkOf(sequence(2), "r")
+	sequential.Mode = pb.OrderingMode_ORDERING_MODE_SEQUENTIAL
+	_, err = c.CheckVersion(t.Context(), sequential)
+	if got := toldBy(t, err); got != (told{codes.InvalidArgument, "INVALID_ARGUMENT", "mode"}) {
+		t.Errorf("%+v", got)
+	}
+	effect := func(key, id string) *pb.RecordSideEffectRequest {
+		return &pb.RecordSideEffectRequest{
+			Subject: &pb.RecordSideEffectRequest_ClaimToken{ClaimToken: f.claimed(t, fmt.Sprint(claimants.Add(1))).GetToken()},
+			Phase: &pb.RecordSideEffectRequest_Begin{Begin: &pb.EffectBegin{
+				Scope: pb.EffectScope_EFFECT_SCOPE_CONSUMER, Key: key, BeginId: id, RequestHash: []byte{1},
+			}},
+		}
+	}
+	first, err := c.RecordSideEffect(t.Context(), effect("k", "b1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notDone := &pb.RecordSideEffectRequest{Phase: &pb.RecordSideEffectRequest_NotDone{NotDone: &pb.EffectNotDone{
+		EffectToken: first.GetEffectToken(), Error: &pb.ProcessingError{Code: "c", Kind: 1},
+	}}}
+	if _, err := c.RecordSideEffect(t.Context(), notDone); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.RecordSideEffect(t.Context(), effect("k", "b1"))
+	if got := toldBy(t, err); got != (told{codes.FailedPrecondition, "EFFECT_LOST", "begin.begin_id"}) {
+		t.Errorf("%+v", got)
+	}
+	many := effect("many", "b")
+	for i := range idem.MaxEffects + 1 {
+		many.GetBegin().Scope, many.GetBegin().Key = pb.EffectScope_EFFECT_SCOPE_EVENT, fmt.Sprint(i)
+		_, err = c.RecordSideEffect(t.Context(), many)
+	}
+	if got := toldBy(t, err); got != (told{codes.FailedPrecondition, "EFFECT_LIMIT", "begin.key"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -113,10 +164,14 @@ func (panicking) Info(ctx context.Context) (storage.Info, error) {
 	panic("boom")
 }
 
-func TestSpansAndBaggage(t *testing.T) {
+func TestSpansMetricsAndBaggage(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
-	f := start(t, func(c *Config) { c.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)) })
+	reader := sdkmetric.NewManualReader()
+	f := start(t, func(c *Config) {
+		c.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+		c.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	})
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent,
 		"baggage", "idemsvc.correlation_id=story-1,idemsvc.causation=cron")
@@ -131,19 +186,28 @@ func TestSpansAndBaggage(t *testing.T) {
 	}
 	f.session(t.Context(), t, "consumer", framed(claimOf("evt2")))
 	f.srv.Stop(t.Context())
+	var got metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &got); err != nil {
+		t.Fatal(err)
+	}
 	names := map[string]bool{}
+	for _, scope := range got.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			names[m.Name] = true
+		}
+	}
 	for _, s := range spans.Ended() {
 		names[s.Name()] = true
 		if s.Name() != "idemsvc.v1.IdempotencyService/ClaimEvent" {
 			continue
 		}
 		for _, a := range s.Attributes() {
-			if w, ok := want[string(a.Key)]; ok && a.Value.Emit() == w {
+			if w, ok := want[string(a.Key)]; ok && a.Value.String() == w {
 				delete(want, string(a.Key))
 			}
 		}
 	}
-	if len(want) > 0 || !names["idemsvc.session/claim_event"] {
+	if len(want) > 0 || !names["idemsvc.session/claim_event"] || !names[metricDecisions] || !names[metricQueued] {
 		t.Errorf("missing %v in %v", want, names)
 	}
 }

@@ -112,7 +112,7 @@ var callers = []struct {
 	{"admin", []string{shop}, auth.Admin},
 }
 
-func start(t *testing.T, change ...func(*Config)) *fixture {
+func start(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
 	f := &fixture{
 		clock: memory.NewClock(idem.InstantOf(time.Now())), lis: bufconn.Listen(1 << 20), log: &lockedBuffer{},
@@ -158,7 +158,7 @@ func testPolicy(idem.EventKey, string) *idem.Policy {
 	return p
 }
 
-func (f *fixture) table(t *testing.T) *auth.Table {
+func (f *fixture) table(t testing.TB) *auth.Table {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	for _, c := range callers {
@@ -187,7 +187,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 func (bearer) RequireTransportSecurity() bool { return false }
 
 // conn is a connection of a caller; an unknown caller's name is its token.
-func (f *fixture) conn(t *testing.T, caller string) *grpc.ClientConn {
+func (f *fixture) conn(t testing.TB, caller string) *grpc.ClientConn {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,12 +208,12 @@ func (f *fixture) conn(t *testing.T, caller string) *grpc.ClientConn {
 	return c
 }
 
-func (f *fixture) client(t *testing.T, caller string) pb.IdempotencyServiceClient {
+func (f *fixture) client(t testing.TB, caller string) pb.IdempotencyServiceClient {
 	t.Helper()
 	return pb.NewIdempotencyServiceClient(f.conn(t, caller))
 }
 
-func (f *fixture) ops(t *testing.T, caller string) pb.OperationsServiceClient {
+func (f *fixture) ops(t testing.TB, caller string) pb.OperationsServiceClient {
 	t.Helper()
 	return pb.NewOperationsServiceClient(f.conn(t, caller))
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +20,15 @@ var (
 
 // form is what is checked of a kind of message: the fields that matter, found once.
 type form struct {
-	names []protoreflect.FieldDescriptor // texts that name something: not only white space
-	below []protoreflect.FieldDescriptor // messages to look into
+	check func(protoreflect.Message) *refusal // of the message as a whole, nil for most
+	names []protoreflect.FieldDescriptor      // texts that name something: not only white space
+	below []part                              // messages to look into
+}
+
+// part is a field whose messages have a form that is not empty.
+type part struct {
+	fd   protoreflect.FieldDescriptor
+	form *form
 }
 
 var forms sync.Map // protoreflect.FullName → *form
@@ -30,6 +36,19 @@ var forms sync.Map // protoreflect.FullName → *form
 func formOf(md protoreflect.MessageDescriptor) *form {
 	if f, ok := forms.Load(md.FullName()); ok {
 		return f.(*form) //nolint:errcheck,forcetypeassert // only forms are stored
+	}
+	f := newForm(md)
+	forms.Store(md.FullName(), f)
+	return f
+}
+
+// newForm looks a kind of message through. No request contains itself.
+func newForm(md protoreflect.MessageDescriptor) *form {
+	switch md.FullName() {
+	case "google.protobuf.Timestamp":
+		return &form{check: checkTime}
+	case "google.protobuf.Duration":
+		return &form{check: checkDuration}
 	}
 	f := &form{}
 	for i := range md.Fields().Len() {
@@ -42,70 +61,84 @@ func formOf(md protoreflect.MessageDescriptor) *form {
 				f.names = append(f.names, fd)
 			}
 		case fd.Message() != nil && rules.GetRepeated().GetItems().GetIgnore() != validate.Ignore_IGNORE_ALWAYS:
-			f.below = append(f.below, fd)
+			if b := newForm(fd.Message()); b.check != nil || len(b.names)+len(b.below) > 0 {
+				f.below = append(f.below, part{fd, b})
+			}
 		}
 	}
-	forms.Store(md.FullName(), f)
 	return f
 }
 
 // checkForm refuses names of white space only and times that are none, wherever they
 // stand in the message.
-func checkForm(m protoreflect.Message, path string) *refusal {
-	switch v := m.Interface().(type) {
-	case *timestamppb.Timestamp:
-		return checkTime(v, path)
-	case *durationpb.Duration:
-		if v.CheckValid() != nil {
-			return invalid(path, "value is not a valid duration")
-		}
-		return nil
-	}
-	f := formOf(m.Descriptor())
-	if path != "" {
-		path += "."
+func checkForm(m protoreflect.Message) *refusal { return formOf(m.Descriptor()).refuse(m) }
+
+func (f *form) refuse(m protoreflect.Message) *refusal {
+	if f.check != nil {
+		return f.check(m)
 	}
 	for _, fd := range f.names {
-		if r := eachOf(m, fd, path, checkName); r != nil {
+		if r := eachOf(m, fd, checkName); r != nil {
 			return r
 		}
 	}
-	for _, fd := range f.below {
-		if r := eachOf(m, fd, path, func(v protoreflect.Value, path string) *refusal { return checkForm(v.Message(), path) }); r != nil {
+	for _, p := range f.below {
+		if r := eachOf(m, p.fd, func(v protoreflect.Value) *refusal { return p.form.refuse(v.Message()) }); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-// eachOf checks a field's value, or each of its values.
-func eachOf(m protoreflect.Message, fd protoreflect.FieldDescriptor, path string, check func(protoreflect.Value, string) *refusal) *refusal {
+// eachOf checks a field's value, or each of its values, and completes the path of what
+// is refused.
+func eachOf(m protoreflect.Message, fd protoreflect.FieldDescriptor, check func(protoreflect.Value) *refusal) *refusal {
 	if !m.Has(fd) {
 		return nil
 	}
-	path += string(fd.Name())
 	v := m.Get(fd)
 	if !fd.IsList() {
-		return check(v, path)
+		return within(fd, 0, check(v))
 	}
 	for i := range v.List().Len() {
-		if r := check(v.List().Get(i), path+"["+strconv.Itoa(i)+"]"); r != nil {
-			return r
+		if r := check(v.List().Get(i)); r != nil {
+			return within(fd, i, r)
 		}
 	}
 	return nil
 }
 
-func checkName(v protoreflect.Value, path string) *refusal {
+// within puts a field before the path of a refusal.
+func within(fd protoreflect.FieldDescriptor, i int, r *refusal) *refusal {
+	switch {
+	case r == nil:
+		return nil
+	case r.field() == "":
+		r.fields[0].field = element(fd, i)
+		return r
+	default:
+		return r.under(element(fd, i) + ".")
+	}
+}
+
+func checkName(v protoreflect.Value) *refusal {
 	if strings.TrimSpace(v.String()) == "" {
-		return invalid(path, "value must not be only white space")
+		return invalid("", "value must not be only white space")
 	}
 	return nil
 }
 
-func checkTime(t *timestamppb.Timestamp, path string) *refusal {
-	if t.CheckValid() != nil || t.AsTime().Before(minTime) || !t.AsTime().Before(maxTime) {
-		return invalid(path, "value must be a time between 1678-01-01 and 2262-01-01")
+func checkDuration(m protoreflect.Message) *refusal {
+	if d, ok := m.Interface().(*durationpb.Duration); ok && d.CheckValid() != nil {
+		return invalid("", "value is not a valid duration")
+	}
+	return nil
+}
+
+func checkTime(m protoreflect.Message) *refusal {
+	t, ok := m.Interface().(*timestamppb.Timestamp)
+	if ok && (t.CheckValid() != nil || t.AsTime().Before(minTime) || !t.AsTime().Before(maxTime)) {
+		return invalid("", "value must be a time between 1678-01-01 and 2262-01-01")
 	}
 	return nil
 }

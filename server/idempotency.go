@@ -4,10 +4,14 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	"github.com/idemsvc/idemsvc/idem"
 )
+
+// answerTime is what a waiting claim's answer needs before the caller's deadline.
+const answerTime = 250 * time.Millisecond
 
 // idempotency serves the consumers. Its requests are validated before they arrive.
 type idempotency struct {
@@ -27,7 +31,7 @@ func (s *idempotency) ClaimEvent(ctx context.Context, req *pb.ClaimEventRequest)
 		return nil, err
 	}
 	cmd := s.claimCommand(ctx, req, incomingOf(ctx))
-	a, err := s.claim(ctx, cmd, req.GetWait().AsDuration())
+	a, err := s.claim(ctx, cmd, boundedWait(ctx, req.GetWait().AsDuration()))
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +40,16 @@ func (s *idempotency) ClaimEvent(ctx context.Context, req *pb.ClaimEventRequest)
 		return resp, s.addPayload(ctx, resp.GetClaim(), cmd.Key.EventRef)
 	}
 	return resp, nil
+}
+
+// boundedWait is the wait that leaves time for an answer before the deadline.
+func boundedWait(ctx context.Context, wait time.Duration) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return wait
+	}
+	left := time.Until(end)
+	return max(0, min(wait, left-min(left/4, answerTime)))
 }
 
 // addPayload loads what a claim is for. When that fails the claim stands, and the

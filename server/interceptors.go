@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -40,8 +42,14 @@ func (c *core) streamInterceptors(d *drain) []grpc.StreamServerInterceptor {
 
 func (c *core) recovery() recovery.Option {
 	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
-		return refuse(ctx, c.log, panicked(ctx, c.log, p))
+		return refuse(ctx, c.log, c.panicked(ctx, p))
 	})
+}
+
+// panicked logs a panic with its stack and makes an error of it.
+func (c *core) panicked(ctx context.Context, p any) error {
+	c.log.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return fmt.Errorf("panic: %v", p)
 }
 
 func (c *core) refuseUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -55,7 +63,7 @@ func (c *core) refuseUnary(ctx context.Context, req any, info *grpc.UnaryServerI
 	}
 	r := refuse(ctx, c.log, err)
 	msg, _ := req.(proto.Message)
-	logRefusal(ctx, c.log, methodName(info.FullMethod), msg, r, time.Since(started))
+	c.tellRefusal(ctx, methodName(info.FullMethod), msg, r, time.Since(started))
 	return nil, r
 }
 
@@ -66,7 +74,7 @@ func (c *core) refuseStream(srv any, stream grpc.ServerStream, info *grpc.Stream
 		return err // the transport's own words about a broken stream
 	}
 	r := refuse(stream.Context(), c.log, err)
-	logRefusal(stream.Context(), c.log, methodName(info.FullMethod), nil, r, time.Since(started))
+	c.tellRefusal(stream.Context(), methodName(info.FullMethod), nil, r, time.Since(started))
 	return r
 }
 

@@ -11,20 +11,16 @@ import (
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
 
-// logger is what is needed of a log to complain.
-type logger interface {
-	ErrorContext(ctx context.Context, msg string, args ...any)
-}
-
-// logRefusal writes the line of a refused call: at info, since most are the caller's
-// doing, and at warn where the service is to blame. What the request names is in it as
-// far as it is short enough to be true; it was not validated.
-func logRefusal(ctx context.Context, log *slog.Logger, call string, req proto.Message, r *refusal, took time.Duration) {
+// tellRefusal counts a refused call and writes its line in the log: at info, since most
+// are the caller's doing, and at warn where the service is to blame. What the request
+// names is in it as far as it is short enough to be true; it was not validated.
+func (c *core) tellRefusal(ctx context.Context, call string, req proto.Message, r *refusal, took time.Duration) {
+	c.meters.refused(ctx, call, r)
 	level := slog.LevelInfo
 	if blame(r.reason) {
 		level = slog.LevelWarn
 	}
-	if !log.Enabled(ctx, level) {
+	if !c.log.Enabled(ctx, level) {
 		return
 	}
 	out := append(namedIn(req), slog.String(logReason, reasonName(r.reason)), slog.Float64(logDuration, milliseconds(took)))
@@ -37,7 +33,7 @@ func logRefusal(ctx context.Context, log *slog.Logger, call string, req proto.Me
 	if level == slog.LevelWarn && r.cause != nil {
 		out = append(out, slog.Any("error", r.cause))
 	}
-	log.LogAttrs(ctx, level, call, out...)
+	c.log.LogAttrs(ctx, level, call, out...)
 }
 
 // blame reports whether a refusal is the service's fault.

@@ -15,6 +15,9 @@ import (
 // is, which no contract uses. A caller that sends it only refuses itself.
 const markField protowire.Number = 1<<29 - 1
 
+// maxPath bounds a path that comes from outside.
+const maxPath = 256
+
 // markKind is what is wrong.
 type markKind byte
 
@@ -56,7 +59,7 @@ func marksOf(msg proto.Message) []mark {
 		}
 		if num == markField && typ == protowire.BytesType {
 			if v, _ := protowire.ConsumeBytes(raw[n:]); len(v) > 0 {
-				marks = append(marks, mark{kind: markKind(v[0]), path: printable(string(v[1:]))})
+				marks = append(marks, mark{kind: markKind(v[0]), path: printable(cutText(string(v[1:]), maxPath))})
 			}
 		}
 		raw = raw[n+size:]

@@ -92,23 +92,40 @@ func (p *page) addConsumer(x *pb.EventView, v *storage.View) {
 		return
 	}
 	x.Consumers = append(x.Consumers, c)
-	attempts := attemptViews(v)
-	for i, a := range slices.Backward(attempts) { // the newest are kept
-		if !p.fits(a) {
-			c.AttemptsOmitted = int32(i + 1) //nolint:gosec // far below
-			attempts = attempts[i+1:]
-			break
-		}
-	}
-	c.Attempts = attempts
+	p.addEffects(c, v)
+	p.half(func() { p.addAttempts(c, v) })
+}
+
+// half lets a part have at most half of what is left, so that something remains for the
+// rest.
+func (p *page) half(add func()) {
+	rest := p.left - p.left/2
+	p.left /= 2
+	add()
+	p.left += rest
+}
+
+func (p *page) addEffects(c *pb.ConsumerView, v *storage.View) {
 	for i, f := range v.Effects {
 		e := fromEffect(f, v.Now)
 		e.Result, e.ResultOmitted = nil, len(f.Result) > 0
 		if !p.fits(e) {
 			c.EffectsOmitted = int32(len(v.Effects) - i) //nolint:gosec // at most idem.MaxEffects
-			break
+			return
 		}
 		c.Effects = append(c.Effects, e)
+	}
+}
+
+// addAttempts shows the attempts; where room is short the newest are kept.
+func (p *page) addAttempts(c *pb.ConsumerView, v *storage.View) {
+	c.Attempts = attemptViews(v)
+	for i, a := range slices.Backward(c.Attempts) {
+		if !p.fits(a) {
+			c.AttemptsOmitted = int32(i + 1) //nolint:gosec // far below
+			c.Attempts = c.GetAttempts()[i+1:]
+			return
+		}
 	}
 }
 

@@ -27,10 +27,11 @@ type decision struct {
 func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, started time.Time) {
 	span := trace.SpanFromContext(ctx)
 	logs := c.log.Enabled(ctx, slog.LevelInfo)
-	if !logs && !span.IsRecording() {
+	if !logs && !span.IsRecording() && c.meters == nil {
 		return
 	}
 	d := describe(cmd, a)
+	c.meters.decided(ctx, &d)
 	if span.IsRecording() {
 		span.SetAttributes(d.attributes()...)
 	}

@@ -49,7 +49,7 @@ func New(cfg Config) (*Server, error) {
 	pb.RegisterIdempotencyServiceServer(s.grpc, &idempotency{
 		core: c, drain: s.drain,
 		sessions: sessionLimits{
-			inFlight: cfg.SessionInFlight, age: cfg.MaxConnectionAge, grace: cfg.MaxConnectionAgeGrace / 2, drain: cfg.DrainTimeout / 2,
+			inFlight: cfg.SessionInFlight, aging: aging{cfg.MaxConnectionAge, cfg.MaxConnectionAgeGrace}, drain: cfg.DrainTimeout / 2,
 		},
 	})
 	pb.RegisterOperationsServiceServer(s.grpc, &operations{core: c, version: cfg.Version})
@@ -63,8 +63,12 @@ func newCore(cfg *Config) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
+	counts, err := newMeters(cfg.MeterProvider, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
 	c := &core{
-		store: cfg.Store, tokens: &tokens{secret: cfg.Store.Secret}, nonces: newNonces(), valid: valid, log: cfg.Logger,
+		store: cfg.Store, meters: counts, tokens: &tokens{secret: cfg.Store.Secret}, nonces: newNonces(), valid: valid, log: cfg.Logger,
 		access: &access{
 			table: cfg.Auth,
 			roles: methodRoles(pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto),
@@ -86,6 +90,7 @@ func options(cfg *Config, c *core, d *drain) []grpc.ServerOption {
 		grpc.ChainStreamInterceptor(c.streamInterceptors(d)...),
 		grpc.UnknownServiceHandler(unknownMethod),
 		grpc.MaxRecvMsgSize(transportBytes),
+		grpc.MaxHeaderListSize(headerBytes),
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
 		grpc.NumStreamWorkers(cfg.StreamWorkers),
 		grpc.WaitForHandlers(true),
@@ -130,7 +135,7 @@ func (s *Server) Serve(lis net.Listener) error {
 		return errors.Join(fmt.Errorf("%s is not a loopback address: serving it needs TLS and tokens", lis.Addr()), lis.Close())
 	}
 	s.once.Do(func() { s.busy.Go(func() { s.watch.run(s.ctx) }) })
-	if err := s.grpc.Serve(lis); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := s.grpc.Serve(agedListener{lis}); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve %s: %w", lis.Addr(), err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"io"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -15,9 +14,8 @@ import (
 // sessionLimits bound a session.
 type sessionLimits struct {
 	inFlight int           // commands carried out at the same time
-	age      time.Duration // after which the client is asked to go on over a new stream; 0: never
-	grace    time.Duration // between the asking and the stream's end
-	drain    time.Duration // the same, when the server stops
+	aging    aging         // of the connection, which asks the client to go on over a new one
+	drain    time.Duration // between the asking and the stream's end, when the server stops
 }
 
 // session is one stream: a reader hands commands to workers, workers hand answers to a
@@ -62,7 +60,7 @@ func (x *session) serve() error {
 // untilRead waits for the last command, and asks the client to leave when the server
 // stops or the stream has grown old.
 func (x *session) untilRead() error {
-	old := x.oldAge()
+	old := x.s.sessions.aging.timer(x.stream.Context())
 	defer old.Stop()
 	var end <-chan time.Time
 	leave := func(grace time.Duration, why string) {
@@ -78,25 +76,13 @@ func (x *session) untilRead() error {
 			stopping = nil
 			leave(x.s.sessions.drain, "shutting down")
 		case <-old.C:
-			leave(x.s.sessions.grace, "connection age")
+			leave(x.s.sessions.aging.least()/2, "connection age")
 		case <-end:
 			return &refusal{
 				reason: pb.ErrorReason_ERROR_REASON_UNAVAILABLE, message: "the stream's time is over, go on over a new one", retry: retryNow,
 			}
 		}
 	}
-}
-
-// oldAge fires when the client should go on over a new stream, a little before the
-// connection's own age would cut it off, and not for all streams at once.
-func (x *session) oldAge() *time.Timer {
-	age := x.s.sessions.age
-	if age <= 0 {
-		t := time.NewTimer(time.Hour)
-		t.Stop()
-		return t
-	}
-	return time.NewTimer(time.Duration(float64(age) * (0.7 + 0.2*rand.Float64()))) //nolint:gosec // jitter
 }
 
 // readAll takes commands off the stream. When all workers are busy it takes no more,

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,13 +15,13 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 	resp = &pb.SessionResponse{Correlation: req.GetCorrelation()}
 	defer func() {
 		if p := recover(); p != nil {
-			err := panicked(ctx, s.log, p)
+			err := s.panicked(ctx, p)
 			resp.Result = &pb.SessionResponse_Error{Error: refuse(ctx, s.log, err).item()}
 		}
 	}()
 	if err := s.command(ctx, req, resp); err != nil {
 		r := refuse(ctx, s.log, err)
-		logRefusal(ctx, s.log, "Session", commandOf(req), r, time.Since(started))
+		s.tellRefusal(ctx, "Session", commandOf(req), r, time.Since(started))
 		resp.Result = &pb.SessionResponse_Error{Error: r.item()}
 	}
 	return resp
@@ -44,7 +42,9 @@ func (s *idempotency) command(ctx context.Context, req *pb.SessionRequest, resp 
 	if err != nil {
 		return err
 	}
-	ctx = withIdentity(ctx, id)
+	if ctx, err = s.access.admit(ctx, id, pb.IdempotencyService_Session_FullMethodName); err != nil {
+		return err
+	}
 	limit := unaryDeadline
 	if req.GetTimeout() != nil {
 		limit = min(limit, req.GetTimeout().AsDuration())
@@ -142,10 +142,4 @@ func (s *idempotency) commandSpan(ctx context.Context, name string) (context.Con
 	}
 	ctx, span := s.tracer.Start(ctx, "idemsvc.session/"+name)
 	return ctx, func() { span.End() }
-}
-
-// panicked logs a panic with its stack and makes an error of it.
-func panicked(ctx context.Context, log logger, p any) error {
-	log.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	return fmt.Errorf("panic: %v", p)
 }

@@ -114,7 +114,7 @@ func TestASessionThatStaysIsEnded(t *testing.T) {
 
 func TestAnOldSessionIsAskedToLeave(t *testing.T) {
 	t.Parallel()
-	f := start(t, func(c *Config) { c.MaxConnectionAge = 50 * time.Millisecond; c.MaxConnectionAgeGrace = time.Minute })
+	f := start(t, func(c *Config) { c.MaxConnectionAge = 50 * time.Millisecond; c.MaxConnectionAgeGrace = time.Second })
 	stream, err := f.client(t, "consumer").Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -198,9 +198,17 @@ func TestAGrantNobodyReceivesIsGivenBack(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)
 	}
-	r, err := inner.client(t, "consumer").ClaimEvent(t.Context(), claimOf("evt"))
-	if err != nil || r.GetClaim().GetRoundAttempt() > 1 {
-		t.Errorf("%v %v", r, err)
+	for { // until the release, which nobody waits for, has come through
+		r, err := inner.client(t, "consumer").ClaimEvent(t.Context(), claimOf("evt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.GetOutcome() == pb.ClaimOutcome_CLAIM_OUTCOME_CLAIMED {
+			if r.GetClaim().GetRoundAttempt() != 1 {
+				t.Errorf("the attempt counts: %v", r)
+			}
+			return
+		}
 	}
 }
 

@@ -50,6 +50,18 @@ const (
 	logReason      = "error_reason"
 )
 
+// Names of the metrics and of their labels.
+const (
+	metricDecisions = "idemsvc.decisions"
+	metricRefusals  = "idemsvc.refusals"
+	metricQueued    = "idemsvc.storage.queued"
+	metricWaiting   = "idemsvc.claims.waiting"
+
+	labelCall    = attribute.Key("call")
+	labelOutcome = attribute.Key("outcome")
+	labelReason  = attribute.Key("reason")
+)
+
 // scopeName names the instrumentation.
 const scopeName = "github.com/idemsvc/idemsvc/server"
 

@@ -36,7 +36,7 @@ func (v *validator) request(msg proto.Message) error {
 	if r := v.byRules(msg); r != nil {
 		return r
 	}
-	if r := checkForm(msg.ProtoReflect(), ""); r != nil {
+	if r := checkForm(msg.ProtoReflect()); r != nil {
 		return r
 	}
 	if r := checkMeaning(msg); r != nil {

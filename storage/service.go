@@ -91,24 +91,22 @@ func (s *Service) Do(ctx context.Context, c idem.Command) Result {
 	return s.await(ctx, k)
 }
 
-// DoAll carries out many commands and returns a result for each, in order. It is one
-// caller's batch: all of them are queued, or none.
-func (s *Service) DoAll(ctx context.Context, cs []idem.Command) []Result {
-	out := make([]Result, len(cs))
-	calls := make([]*call, len(cs))
-	for i, c := range cs {
-		calls[i] = &call{cmd: c, done: make(chan Result, 1)}
+// together carries out the commands at the given places and fills in their results. All
+// of them are queued, or none.
+func (s *Service) together(ctx context.Context, cs []idem.Command, places []int, out []Result) {
+	calls := make([]*call, len(places))
+	for i, p := range places {
+		calls[i] = &call{cmd: cs[p], done: make(chan Result, 1)}
 	}
 	if err := s.submit(calls...); err != nil {
-		for i := range out {
-			out[i].Err = err
+		for _, p := range places {
+			out[p].Err = err
 		}
-		return out
+		return
 	}
-	for i, k := range calls {
-		out[i] = s.await(ctx, k)
+	for i, p := range places {
+		out[p] = s.await(ctx, calls[i])
 	}
-	return out
 }
 
 // Secret is the key under which tokens are sealed.
@@ -170,6 +168,11 @@ func (s *Service) submit(calls ...*call) error {
 	case len(s.queue)+len(calls) > s.opts.MaxQueue:
 		s.refused.Add(uint64(len(calls)))
 		return ErrOverloaded
+	}
+	for _, k := range calls {
+		if c, ok := k.cmd.(*idem.Claim); ok && c.ArrivedAt == 0 {
+			c.ArrivedAt = s.backend.Clock()
+		}
 	}
 	s.enqueue(calls...)
 	return nil

@@ -14,9 +14,6 @@ import (
 // again after a failure; it never takes part in a race of retries. After a release or
 // the end of a lease, waiters are decided anew, one at a time.
 func (s *Service) Claim(ctx context.Context, c *idem.Claim, wait time.Duration) Result {
-	if c.ArrivedAt == 0 {
-		c.ArrivedAt = s.backend.Clock()
-	}
 	r := s.Do(ctx, c)
 	if wait <= 0 || !inProgress(r) {
 		return r

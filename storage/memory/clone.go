@@ -19,6 +19,7 @@ func cloneEvent(e *idem.Event) *idem.Event {
 	c.Lanes = slices.Clone(e.Lanes)
 	c.Result = bytes.Clone(e.Result)
 	c.Outputs = slices.Clone(e.Outputs)
+	c.ReplayIDs = slices.Clone(e.ReplayIDs)
 	c.LateReports = slices.Clone(e.LateReports)
 	return &c
 }

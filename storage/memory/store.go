@@ -5,9 +5,12 @@
 package memory
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +51,7 @@ type Store struct {
 	effects    map[idem.ID]*idem.Effect
 	under      map[idem.ID]map[idem.ID]bool // effects ever begun or recorded under an event
 	resources  map[idem.ID]*idem.Resource
-	members    map[idem.ID][]idem.Member // by resource, ordered by epoch, value and arrival
+	members    map[idem.ID][]idem.Member // by resource, ordered by epoch, value and event
 	verified   map[source]bool
 	payloads   map[idem.ID][]byte // by event ref
 	deliveries map[idem.ID][]storage.Delivery
@@ -167,22 +170,16 @@ func (s *Store) putEffect(f *idem.Effect) {
 	s.under[f.Event][id] = true
 }
 
-// putMember keeps the members of a resource ordered; one event is one member.
+// putMember keeps the members of a resource ordered by epoch, value and event; one event
+// is one member of a version.
 func (s *Store) putMember(m idem.Member) {
 	all := s.members[m.Resource]
-	at := len(all)
-	for i, o := range all {
-		if o == m {
-			return
-		}
-		if at == len(all) && (o.Epoch > m.Epoch || o.Epoch == m.Epoch && o.Value > m.Value) {
-			at = i
-		}
+	at, known := slices.BinarySearchFunc(all, m, func(a, b idem.Member) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Value, b.Value), bytes.Compare(a.Event[:], b.Event[:]))
+	})
+	if !known {
+		s.members[m.Resource] = slices.Insert(all, at, m)
 	}
-	all = append(all, idem.Member{})
-	copy(all[at+1:], all[at:])
-	all[at] = m
-	s.members[m.Resource] = all
 }
 
 // arrived remembers what a claim's delivery brought beside its record: that the source
@@ -200,12 +197,9 @@ func (s *Store) arrived(c *idem.Claim, d *idem.Decision, now idem.Instant) {
 		s.payloads[c.Key.EventRef.ID()] = append([]byte{}, c.Payload...)
 	}
 	if a.Granted && !a.Fresh {
-		s.putDelivery(storage.Delivery{
-			Event: c.Key.ID(), Key: c.Key, Identity: idem.Digest("claim", c.Claimant), RequestID: c.Facts.RequestID,
-			Kind: c.Facts.Kind, Attempt: c.Facts.Attempt, Signature: c.Facts.Signature, Headers: c.Facts.Headers,
-			ReceivedAt: c.Facts.ReceivedAt, PayloadHash: c.Facts.PayloadHash, TraceParent: c.Facts.TraceParent,
-			Disposition: a.Disposition(), Outcome: a.Outcome, Anomalies: a.Anomalies, RecordedAt: now,
-		})
+		x := storage.DeliveryOf(c, a)
+		x.RecordedAt = now
+		s.putDelivery(x)
 	}
 }
 

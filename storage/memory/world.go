@@ -12,7 +12,7 @@ import (
 // key it names.
 func (s *Store) policyOf(c idem.Command) *idem.Policy {
 	if e := s.events[c.Subject()]; e != nil {
-		return s.policy(e.Key, e.Facts.Type)
+		return s.policyOfEvent(e)
 	}
 	switch c := c.(type) {
 	case *idem.Claim:
@@ -26,7 +26,7 @@ func (s *Store) policyOf(c idem.Command) *idem.Policy {
 	case *idem.ReportEffect:
 		if f := s.effects[c.Token.Effect]; f != nil {
 			if e := s.events[f.Event]; e != nil {
-				return s.policy(e.Key, e.Facts.Type)
+				return s.policyOfEvent(e)
 			}
 		}
 		return s.policy(consumerKey(c.Token.Namespace, ""), "")
@@ -34,6 +34,8 @@ func (s *Store) policyOf(c idem.Command) *idem.Policy {
 		return s.policy(idem.EventKey{}, "")
 	}
 }
+
+func (s *Store) policyOfEvent(e *idem.Event) *idem.Policy { return s.policy(e.Key, e.Facts.Type) }
 
 func consumerKey(namespace, consumer string) idem.EventKey {
 	return idem.EventKey{EventRef: idem.EventRef{Namespace: namespace}, Consumer: consumer}
@@ -43,7 +45,7 @@ func consumerKey(namespace, consumer string) idem.EventKey {
 // answers hold on to them.
 func (s *Store) world(c idem.Command, p *idem.Policy, now idem.Instant) *idem.World {
 	w := &idem.World{
-		Now: now, EpochStart: s.epochStart,
+		Now: now, EpochStart: s.epochStart, Policies: s.policyOfEvent,
 		Resources: map[idem.ID]*idem.Resource{}, Owners: map[idem.ID]*idem.Event{},
 	}
 	subject := c.Subject()
@@ -215,5 +217,5 @@ const minValue = -1 << 63
 
 // settled is the record as of an instant, under its own policy.
 func (s *Store) settled(e *idem.Event, now idem.Instant) *idem.Event {
-	return idem.Settled(e, now, s.policy(e.Key, e.Facts.Type))
+	return idem.Settled(e, now, s.policyOfEvent(e))
 }

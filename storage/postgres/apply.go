@@ -289,11 +289,13 @@ func (it *item) settle(d *idem.Decision, now idem.Instant) {
 	it.finish(storage.Result{Answer: d.Answer})
 }
 
+func (s *Store) policyOfEvent(e *idem.Event) *idem.Policy { return s.policies(e.Key, e.Facts.Type) }
+
 // policyOf is the policy for an item: that of its event's record, else that of the key
 // which it names.
 func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
 	if e != nil {
-		return s.policies(e.Key, e.Facts.Type)
+		return s.policyOfEvent(e)
 	}
 	var key idem.EventKey
 	switch c := it.cmd.(type) {

@@ -21,6 +21,11 @@ func idBytes(id idem.ID) []byte {
 	return id[:]
 }
 
+func getID(r *tlv.Reader) idem.ID {
+	f, _ := r.Next()
+	return id16(f.Value)
+}
+
 func putVersion(w *tlv.Writer, v idem.Version) {
 	w.Int(1, int64(v.Kind))
 	w.Int(2, v.Epoch)
@@ -286,7 +291,7 @@ func encodeDetail(e *idem.Event) []byte {
 	w.Int(13, int64(e.Releases))
 	w.Bool(14, e.Replay)
 	w.Bool(15, e.ReplayFailed)
-	w.String(16, e.ReplayID)
+	w.Strings(16, e.ReplayIDs)
 	w.Int(17, int64(e.SettledAs))
 	w.Int(18, int64(e.End))
 	w.Bytes(19, idBytes(e.EndHash))
@@ -311,6 +316,8 @@ func encodeDetail(e *idem.Event) []byte {
 	for _, l := range e.LateReports {
 		w.Group(32, func(g *tlv.Writer) { putLate(g, l) })
 	}
+	w.Bool(33, e.ReplayDied)
+	w.Int(34, int64(e.GrantRound))
 	return w.Out()
 }
 
@@ -349,7 +356,7 @@ func decodeDetail(b []byte, e *idem.Event) error {
 		case 15:
 			e.ReplayFailed = f.Bool()
 		case 16:
-			e.ReplayID = f.String()
+			e.ReplayIDs = append(e.ReplayIDs, first(f.Sub()))
 		case 17:
 			e.SettledAs = idem.State(f.Int())
 		default:
@@ -402,6 +409,10 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.Began = f.Bool()
 	case 32:
 		e.LateReports = append(e.LateReports, getLate(f.Sub()))
+	case 33:
+		e.ReplayDied = f.Bool()
+	case 34:
+		e.GrantRound = f.Int32()
 	}
 }
 
@@ -516,8 +527,7 @@ func decodeEffect(b []byte, e *idem.Effect) error {
 		case 8:
 			e.Error = getFailure(f.Sub())
 		case 9:
-			c, _ := f.Sub().Next()
-			e.Conflicts = append(e.Conflicts, id16(c.Value))
+			e.Conflicts = append(e.Conflicts, getID(f.Sub()))
 		}
 	}
 	return r.Err()

@@ -43,8 +43,8 @@ func TestExplain(t *testing.T) {
 			t.Fatalf("the store did not send it while it was exercised:\n%s", sql)
 		}
 		for _, db := range slices.Sorted(maps.Keys(databases)) {
-			t.Run(db+"/planned for its arguments", func(t *testing.T) { checkPlan(t, explain(t, databases[db], sql, args)) })
-			t.Run(db+"/generic plan", func(t *testing.T) { checkPlan(t, explainGeneric(t, databases[db], sql, len(args))) })
+			t.Run(db+"/planned for its arguments", func(t *testing.T) { checkPlan(t, explain(t, databases[db], sql, args), false) })
+			t.Run(db+"/generic plan", func(t *testing.T) { checkPlan(t, explainGeneric(t, databases[db], sql, len(args)), true) })
 		}
 	}
 
@@ -91,8 +91,8 @@ func TestExplain(t *testing.T) {
 				}
 				for _, db := range slices.Sorted(maps.Keys(databases)) {
 					t.Run(names[sql]+"/"+db, func(t *testing.T) {
-						checkPlan(t, explain(t, databases[db], sql, args))
-						checkPlan(t, explainGeneric(t, databases[db], sql, len(args)))
+						checkPlan(t, explain(t, databases[db], sql, args), false)
+						checkPlan(t, explainGeneric(t, databases[db], sql, len(args)), true)
 					})
 				}
 			}
@@ -147,7 +147,9 @@ func exercised(t *testing.T, tracer pgx.QueryTracer) (*postgres.Store, *pgxpool.
 		}
 		return p
 	}
-	s, pool := openOn(t, pgtest.Database(t, "idemsvc", migrate), o, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
+	url := pgtest.Database(t, "idemsvc", migrate)
+	s, _ := openOn(t, url, o, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
+	pool := openPool(t, url) // for what the test does itself
 	ns := explained
 	c := lane(claimOf(ns, "whole"), "r1", 1)
 	c.Facts.Correlation, c.Facts.RequestID = "corr-1", "req-1"
@@ -422,14 +424,22 @@ func grows(relation string) bool {
 
 // checkPlan: tables that grow are read through an index and by a condition on it. The
 // list of unfinished work may also be walked in the order of an index.
-func checkPlan(t *testing.T, plan planNode) {
+//
+// A plan for known arguments may take what it likes of a partition that it knows to be
+// empty; a generic one is kept while partitions fill.
+func checkPlan(t *testing.T, plan planNode, generic bool) {
 	t.Helper()
+	today := time.Now().UTC().Format("20060102")
+	filled := func(relation string) bool {
+		_, day, partition := strings.Cut(relation, "_")
+		return generic || !partition || day == today
+	}
 	bad := ""
 	plan.walk(func(n planNode) {
 		switch {
 		case n.Type == "Seq Scan" && grows(n.Relation):
 			bad += "\nscans " + n.Relation
-		case (n.Type == "Index Scan" || n.Type == "Index Only Scan") && grows(n.Relation) && n.Cond == "" && n.Relation != "unfinished":
+		case (n.Type == "Index Scan" || n.Type == "Index Only Scan") && grows(n.Relation) && n.Cond == "" && n.Relation != "unfinished" && filled(n.Relation):
 			bad += "\nreads all of " + n.Relation + " through " + n.Index
 		case n.Type == "Bitmap Index Scan" && n.Cond == "":
 			bad += "\nreads all of index " + n.Index

@@ -222,6 +222,8 @@ func (l *logLines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+func slogOf(l *logLines) *slog.Logger { return slog.New(l) }
+
 // with are the lines that hold one of the texts.
 func (l *logLines) with(texts ...string) []string {
 	l.mu.Lock()

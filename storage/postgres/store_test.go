@@ -90,8 +90,8 @@ func (h harness) exec(t testing.TB, sql string, args ...any) {
 
 func (h harness) Expire(t testing.TB, id idem.ID) {
 	t.Helper()
-	h.exec(t, "UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1", [16]byte(id))
-	h.exec(t, "UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1", [16]byte(id))
+	h.exec(t, "UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1 AND lease_until IS NOT NULL", [16]byte(id))
+	h.exec(t, "UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE id = $1 AND lease_until IS NOT NULL", [16]byte(id))
 	h.hint(t, id)
 }
 

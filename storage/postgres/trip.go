@@ -28,6 +28,8 @@ type trip struct {
 	others []*item // written by apply.sql
 	reads  []*item
 
+	verified []sourceKey // sources of which this trip brings the first verified delivery
+
 	won    map[idem.ID]grantRow
 	losers map[idem.ID]*idem.Event
 	went   map[idem.ID]grantRow
@@ -169,13 +171,14 @@ func (t *trip) place(b *pgx.Batch) {
 			}
 		}
 	}
-	for _, list := range [][]*item{t.firsts, t.others} {
+	for _, list := range [][]*item{t.firsts, t.steps, t.others, t.reads} {
 		for _, it := range list {
 			if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) && !t.s.sources.verified(c.Key) {
 				srcs = append(srcs, sourceKey{c.Key.Namespace, c.Key.Source})
 			}
 		}
 	}
+	t.verified = srcs
 	if len(srcs) > 0 {
 		ns, src := make([]string, len(srcs)), make([]string, len(srcs))
 		for i, k := range srcs {
@@ -357,6 +360,7 @@ func (t *trip) refuse() {
 
 // finish hands the results to the items.
 func (t *trip) finish(ctx context.Context) {
+	t.s.sources.add(t.verified)
 	for _, it := range t.firsts {
 		if g := t.won[it.subject()]; g.ok {
 			t.wonBy(it, g)
@@ -403,9 +407,6 @@ func (t *trip) wonBy(it *item, g grantRow) {
 		a.LeaseUntil = g.extended // another replica may have extended it further
 	}
 	t.s.remember(d, g)
-	if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) {
-		t.s.sources.add([]sourceKey{{c.Key.Namespace, c.Key.Source}})
-	}
 	if d.Err != nil {
 		it.finish(storage.Result{Err: d.Err}) // a late report has been noted
 		return

@@ -223,7 +223,7 @@ func past(c idem.Command, list []idem.Attempt) *idem.Attempt {
 
 // worldOf is the world of an item with nothing but its event's record.
 func (s *Store) worldOf(it *item, t *trip, e *idem.Event) *idem.World {
-	w := &idem.World{Now: t.now, Event: e, EpochStart: s.epochStart()}
+	w := &idem.World{Now: t.now, Event: e, EpochStart: s.epochStart(), Policies: s.policyOfEvent}
 	if c, ok := it.cmd.(*idem.Claim); ok {
 		w.SeenVerified = s.sources.verified(c.Key)
 	}

@@ -89,6 +89,13 @@ func effectBegun(s *site) {
 	s.effectIs(idem.EffectInProgress, s.recording(other, key, "h", "v"))
 	s.holds(s.effectIs(idem.EffectRecorded, s.recording(g, key, "h", "mine")), "mine") // own open attempt
 
+	// A try of an earlier claim of the same event is not the claim's own.
+	earlier := s.grant("again")
+	key = s.effect(idem.EventScope, "again", "k")
+	s.begin(idem.EffectPerform, s.beginning(earlier, key, "h"))
+	earlier.expire()
+	s.effectIs(idem.EffectInProgress, s.recording(s.grant("again"), key, "h", "v"))
+
 	for _, tt := range []struct {
 		state idem.EffectState
 		want  idem.EffectVerdict
@@ -167,9 +174,9 @@ func effectUnknown(s *site) {
 			s.holds(s.effectIs(idem.EffectReportedDone, report(a.Token, idem.EffectDone, "v")), "v")
 			_, a = unknown("not done", idem.UnknownHold)
 			s.effectIs(idem.EffectReportedNot, report(a.Token, idem.EffectNotDone, "declined"))
-			_, a = unknown("unknown", idem.UnknownHold)
-			r := s.effectIs(idem.EffectOutcomeOpen, report(a.Token, idem.EffectUnknown, "?"))
-			equal(s, "state", r.Effect.State, idem.EffectUnknown)
+			key, a = unknown("unknown", idem.UnknownHold)
+			s.effectIs(idem.EffectOutcomeOpen, report(a.Token, idem.EffectUnknown, "?"))
+			s.begin(idem.EffectOutcomeOpen, s.beginning(g, key, "h"))
 		})
 	}
 }
@@ -290,6 +297,18 @@ func effectOnUnknown(s *site) {
 	try("tighten", idem.UnknownRetry, idem.UnknownHold, idem.EffectOutcomeOpen)
 	try("keep", idem.UnknownRetry, idem.UnknownByPolicy, idem.EffectPerform)
 	try("policy", idem.UnknownByPolicy, idem.UnknownRetry, idem.EffectOutcomeOpen) // HOLD by default
+
+	key := s.effect(idem.EventScope, "e", "tighten with a new try")
+	for _, on := range []idem.OnUnknown{idem.UnknownRetry, idem.UnknownHold} {
+		c := s.beginning(g, key, "h")
+		c.OnUnknown = on
+		a := s.begin(idem.EffectPerform, c)
+		if on == idem.UnknownRetry {
+			s.effectIs(idem.EffectReportedNot, report(a.Token, idem.EffectNotDone, "declined"))
+		}
+	}
+	s.h.Expire(s.T, key.ID())
+	s.begin(idem.EffectOutcomeOpen, s.beginning(g, key, "h"))
 }
 
 func effectLimits(s *site) {

@@ -67,6 +67,11 @@ func gateGhost(s *site) {
 		"terminal": func(g *grant) idem.Outcome { g.fail(idem.Terminal); return idem.OutcomeFailedTerminal },
 		"released": func(g *grant) idem.Outcome { g.release(); return idem.OutcomeRetryScheduled },
 		"expired":  func(g *grant) idem.Outcome { g.expire(); return idem.OutcomeRetryScheduled },
+		"followed": func(g *grant) idem.Outcome {
+			g.fail(idem.Retryable)
+			g.s.grant("followed").fail(idem.Retryable)
+			return idem.OutcomeRetryScheduled
+		},
 		"replaced": func(g *grant) idem.Outcome { g.expire(); g.s.grant("replaced"); return idem.OutcomeInProgress },
 	} {
 		g := s.grant(name)

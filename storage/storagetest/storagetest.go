@@ -22,9 +22,10 @@ import (
 // backend takes its policies from [PolicyOf].
 type Harness interface {
 	Backend() storage.Backend
-	// Expire ends the lease of an event's claim, or of an effect's last try, as of now.
+	// Expire ends the lease of an event's claim, or of an effect's last try, as of now. A
+	// record without a lease is left alone.
 	Expire(t testing.TB, id idem.ID)
-	// Due makes an event that rests due now.
+	// Due makes an event that rests due now. One that does not rest is left alone.
 	Due(t testing.TB, id idem.ID)
 	// Later shifts all stored instants of an event (and of its attempts), of an effect or
 	// of a resource back by d.
@@ -91,7 +92,7 @@ type test struct {
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, readers))
+	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, corners, readers))
 }
 
 // RunDisputed runs the tests of rules on which the documented semantics and the rules in

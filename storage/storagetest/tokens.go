@@ -152,6 +152,9 @@ func completeLateReport(s *site) {
 	if got := third.answer.Late; len(got) != 1 || got[0].Fence != lost.Fence || got[0].Call != idem.EndCompleted {
 		s.Errorf("late reports of the next grant: got %+v, want the lost claim's completion", got)
 	}
+	equal(s, "late reports of its own record", len(s.state("e", idem.Processing).LateReports), 0)
+	third.expire()
+	equal(s, "late reports of the grant after", len(s.grant("e").answer.Late), 0)
 }
 
 func completeAppliedVersion(s *site) {
@@ -264,6 +267,21 @@ func failExpired(s *site) {
 			equal(s, "error", s.state("d"+suffix, idem.DeadLettered).Error.Message, "no")
 		})
 	}
+	s.sub("DeadStaysUnderAMilderPolicy", func(s *site) {
+		g := s.grant("milder", eventType("once"))
+		g.expire()
+		s.settle(g.Event)
+		s.policy(func(p *idem.Policy) { p.MaxAttempts = 8 })
+		equal(s, "state", g.fail(idem.Retryable).State, idem.DeadLettered)
+	})
+	s.sub("AfterOperatorsRetry", func(s *site) { // only a completion still counts
+		g := s.grant("retried", stale(idem.Hold))
+		g.expire()
+		s.resolve("retried", idem.ResolveRetry)
+		s.refused(idem.CodeClaimLost, g.failure(idem.Retryable, "late"))
+		s.refused(idem.CodeClaimLost, &idem.Extend{Token: g.Token})
+		s.state("retried", idem.Received)
+	})
 }
 
 func failEnded(s *site) {

@@ -261,8 +261,19 @@ func versionEndsFreeLanes(s *site) {
 		g := s.grant(name, ordered(s.latest(name+"1", 5)))
 		g.check(idem.VerdictApply, s.latest(name+"2", 5))
 		end(g)
+		s.lanesFree(name)
 		s.verdict(idem.VerdictApply, s.plain(s.latest(name+"1", 1)))
 		s.verdict(idem.VerdictApply, s.plain(s.latest(name+"2", 1)))
+	}
+}
+
+// lanesFree tests that no resource of the event has an owner.
+func (s *site) lanesFree(event string) {
+	s.Helper()
+	for _, r := range s.view(event).Resources {
+		if r.Owned {
+			s.Errorf("event %s: the lane of %s is still owned", event, r.Key.Name)
+		}
 	}
 }
 
@@ -286,6 +297,14 @@ func versionHeldLanes(s *site) {
 	s.resolve("retry", idem.ResolveRetry)
 	s.grant("newer", ordered(s.latest("p", 2))).complete("done")
 	s.outcome(idem.OutcomeStale, s.claim("retry")) // the retry meets the version check like any grant
+
+	s.policy(func(p *idem.Policy) { p.HeldLanes = false })
+	g = s.grant("free", ordered(s.latest("o", 1)), stale(idem.Hold))
+	g.expire()
+	s.settle(g.Event)
+	s.lanesFree("free")
+	s.grant("beside", ordered(s.latest("o", 2)))
+	s.refused(idem.CodeClaimLost, g.completion("late"))
 }
 
 // versionGap: a gap exists only while no record of the expected version exists; a known
@@ -309,6 +328,15 @@ func versionGap(s *site) {
 	s.grant("v2").complete("done")
 	s.grant("v3").complete("done")
 	s.applied("v3", "r", 3)
+
+	// A predecessor that is held is unfinished, whoever may have its lane.
+	s.policy(func(p *idem.Policy) { p.HeldLanes, p.Gap, p.Dead = false, idem.GapSkip, idem.DeadSkip })
+	g = s.grant("v4", ordered(s.next("r", 4)), stale(idem.Hold))
+	g.expire()
+	a = s.outcome(idem.OutcomeAwaiting, s.claim("v5", ordered(s.next("r", 5))))
+	equal(s, "predecessor", a.Blocker.EventID, "v4")
+	s.resolve("v4", idem.ResolveTerminal)
+	s.grant("v5").complete("done")
 }
 
 func versionGapRules(s *site) {

@@ -383,7 +383,7 @@ func repeatOfEnd(c *Call) bool {
 		return false
 	}
 	_, release := c.Command.(*idem.Release)
-	return a.Already || (release && a.Late)
+	return a.Already || (release && (a.Late || a.State == idem.Processing))
 }
 
 // repeated: a call is a repeat only of one that may have been carried out before.
@@ -393,7 +393,7 @@ func (k *checker) repeated(e *events, c *Call) {
 		return
 	}
 	for _, o := range e.ends {
-		if o != c && possible(o) && o.Invoked < c.Returned && sameCall(o.Command, c.Command) && !(o.Answer != nil && o.Answer.(*idem.EndAnswer).Already) {
+		if o != c && possible(o) && o.Invoked < c.Returned && sameCall(o.Command, c.Command) && (o.Answer == nil || !repeatOfEnd(o)) {
 			if b, ok := o.Answer.(*idem.EndAnswer); ok && (b.State != a.State || b.Due != a.Due) {
 				k.report("P5", "the same call was answered otherwise when it was repeated", o, c)
 			}

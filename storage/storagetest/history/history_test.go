@@ -23,7 +23,9 @@ func TestMemoryHistories(t *testing.T) {
 		p.MaxAttempts = 3
 		p.Backoff = idem.Backoff{Base: time.Second, Factor: 2, Cap: 4 * time.Second}
 		store := memory.New(memory.Options{Clock: clock.Now, Policy: func(idem.EventKey, string) *idem.Policy { return p }})
-		apply := func(ctx context.Context, c idem.Command) storage.Result { return store.Apply(ctx, []idem.Command{c})[0] }
+		apply := func(ctx context.Context, c idem.Command) storage.Result {
+			return store.Apply(ctx, []idem.Command{c})[0]
+		}
 		h := history.Drive(t, apply, history.Options{Seed: seed, Events: 3 + int(seed%4), Max: p.MaxAttempts, Operators: seed%2 == 0, Pass: clock.Advance, Reader: store}) //nolint:gosec // small
 		answers := map[string]int{}
 		for i := range h.Calls {

@@ -42,16 +42,20 @@ func pick[V any](t *rapid.T, what string, from []V) V {
 	return rapid.SampledFrom(from).Draw(t, what)
 }
 
-// pickGrant draws one of the grants so far; the later ones are more likely to matter, and
-// shrinking prefers the earlier ones.
+// pickGrant draws one of the grants so far, mostly one that has not ended.
 func (m *model) pickGrant(t *rapid.T) (index int, key idem.EventKey, text string) {
-	if len(m.granted) == 0 {
-		t.Skip("no grant")
+	all := make([]int, len(m.granted))
+	var current []int
+	for i, k := range m.granted {
+		all[i] = i
+		if v := m.view(m.oracle, k); v.Event.State == idem.Processing && v.Event.Fence == m.oracle.grants[i].Fence {
+			current = append(current, i)
+		}
 	}
-	index = rapid.IntRange(0, len(m.granted)-1).Draw(t, "grant")
-	if rapid.Bool().Draw(t, "the last one") {
-		index = len(m.granted) - 1
+	if len(current) > 0 && rapid.IntRange(0, 3).Draw(t, "any") < 3 {
+		all = current
 	}
+	index = pick(t, "grant", all)
 	key = m.granted[index]
 	return index, key, fmt.Sprintf("grant %d of %s", index, eventName(key))
 }
@@ -75,9 +79,9 @@ func (m *model) claims(t *rapid.T, ordered bool) {
 		Type: "t", RequestID: fmt.Sprint("r", len(m.commands)),
 		Kind:        rapid.SampledFrom([]idem.DeliveryKind{idem.ProviderFirst, idem.ProviderRetry, idem.ConsumerRequeue}).Draw(t, "kind"),
 		PayloadHash: []byte(rapid.SampledFrom([]string{"", "A", "A", "B"}).Draw(t, "hash")),
-		Origin:      rapid.SampledFrom([]string{"", "", "", "", "us"}).Draw(t, "origin"),
+		Origin:      rapid.SampledFrom([]string{"", "", "", "", "", "", "", "", "", "us"}).Draw(t, "origin"),
 		Signature: rapid.SampledFrom([]idem.Signature{
-			idem.NotChecked, idem.NotChecked, idem.NotChecked, idem.Verified, idem.VerifiedLate, idem.SignatureFailed,
+			idem.NotChecked, idem.NotChecked, idem.Verified, idem.Verified, idem.Verified, idem.VerifiedLate, idem.SignatureFailed,
 		}).Draw(t, "signature"),
 	}
 	text := fmt.Sprintf("claim %s by %s, kind %d, signature %d, hash %q", eventName(key), c.Claimant, c.Facts.Kind, c.Facts.Signature, c.Facts.PayloadHash)
@@ -319,8 +323,8 @@ func (m *model) report(t *rapid.T) {
 // time passes for one record, alike on both sides.
 func (m *model) time(t *rapid.T) {
 	var ids []idem.ID
-	for _, e := range m.events {
-		ids = append(ids, e.ID())
+	for _, token := range m.oracle.grants {
+		ids = append(ids, token.Event)
 	}
 	kind := rapid.SampledFrom([]string{"lease", "lease", "due", "hours", "a day", "gap", "effect"}).Draw(t, "what")
 	var id idem.ID
@@ -328,16 +332,16 @@ func (m *model) time(t *rapid.T) {
 	var act func(h storagetest.Harness)
 	switch kind {
 	case "lease":
-		id = pick(t, "event", ids)
+		id = pick(t, "grant", ids)
 		text, act = "the lease ends of ", func(h storagetest.Harness) { h.Expire(m.tb, id) }
 	case "due":
-		id = pick(t, "event", ids)
+		id = pick(t, "grant", ids)
 		text, act = "due is ", func(h storagetest.Harness) { h.Due(m.tb, id) }
 	case "hours":
-		id = pick(t, "event", ids)
+		id = pick(t, "grant", ids)
 		text, act = "two hours pass for ", func(h storagetest.Harness) { h.Later(m.tb, id, aStep) }
 	case "a day":
-		id = pick(t, "event", ids)
+		id = pick(t, "grant", ids)
 		text, act = "more than a day passes for ", func(h storagetest.Harness) { h.Later(m.tb, id, aDay) }
 	case "gap":
 		id = pick(t, "resource", m.resources).ID()

@@ -99,14 +99,10 @@ func newModel(tb testing.TB, t *rapid.T, h storagetest.Harness) *model {
 		effects: map[idem.ID]bool{}, names: map[idem.ID]string{},
 		fences: map[int64]int64{0: 0}, back: map[int64]int64{0: 0},
 	}
-	for e := range 3 {
-		for c := range 2 {
-			key := idem.EventKey{
-				EventRef: idem.EventRef{Namespace: m.ns, Source: "shop", EventID: fmt.Sprint("e", e)}, Consumer: fmt.Sprint("c", c),
-			}
-			m.events = append(m.events, key)
-			m.names[key.ID()] = eventName(key)
-		}
+	for _, name := range []struct{ event, consumer string }{{"e0", "c0"}, {"e1", "c0"}, {"e2", "c0"}, {"e0", "c1"}} {
+		key := idem.EventKey{EventRef: idem.EventRef{Namespace: m.ns, Source: "shop", EventID: name.event}, Consumer: name.consumer}
+		m.events = append(m.events, key)
+		m.names[key.ID()] = eventName(key)
 	}
 	for c := range 2 {
 		consumer := fmt.Sprint("c", c)
@@ -137,6 +133,7 @@ func drawPolicy(t *rapid.T) *idem.Policy {
 	p.NotYetBudget = rest
 	p.Backoff = idem.Backoff{Base: rest, Factor: 2, Cap: 4 * rest}
 	p.RefuseMismatch = rapid.Bool().Draw(t, "refuse mismatch")
+	p.Signature = rapid.SampledFrom([]idem.SignaturePolicy{idem.SignatureOptional, idem.SignatureOptional, idem.SignatureLearned}).Draw(t, "signatures")
 	p.SelfOrigins = []string{"us"}
 	p.TieSequence = rapid.SampledFrom([]idem.TieRule{idem.TieHold, idem.TieApply, idem.TieSkip}).Draw(t, "tie")
 	p.TieMoment = p.TieSequence
@@ -151,8 +148,8 @@ func drawPolicy(t *rapid.T) *idem.Policy {
 }
 
 func policyText(p *idem.Policy) string {
-	return fmt.Sprintf("max attempts %d, max releases %d, held lanes %v, stale %d, waive interval %v, release delay %v, refuse mismatch %v, tie %d, gap %d, dead %d, start at %d, illegal ends %v, on unknown %d",
-		p.MaxAttempts, p.MaxReleases, p.HeldLanes, p.Stale, p.WaiveInterval, p.ReleaseDelay, p.RefuseMismatch, p.TieSequence, p.Gap, p.Dead, p.StartAt, p.IllegalEnds, p.OnUnknown)
+	return fmt.Sprintf("max attempts %d, max releases %d, held lanes %v, stale %d, waive interval %v, release delay %v, refuse mismatch %v, signatures %d, tie %d, gap %d, dead %d, start at %d, illegal ends %v, on unknown %d",
+		p.MaxAttempts, p.MaxReleases, p.HeldLanes, p.Stale, p.WaiveInterval, p.ReleaseDelay, p.RefuseMismatch, p.Signature, p.TieSequence, p.Gap, p.Dead, p.StartAt, p.IllegalEnds, p.OnUnknown)
 }
 
 // fail ends the history with all that led to it.

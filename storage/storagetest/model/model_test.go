@@ -25,6 +25,7 @@ func TestMemory(t *testing.T) {
 func TestFindsFaults(t *testing.T) {
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "2s")
+	setFlag(t, "rapid.checks", "1000") // the first that fails is the last
 	for _, tt := range []struct {
 		name   string
 		change func(h storagetest.Harness, c idem.Command) idem.Command

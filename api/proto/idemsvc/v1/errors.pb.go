@@ -61,7 +61,7 @@ const (
 	// Do: do not repeat; hand tokens on byte for byte.
 	ErrorReason_ERROR_REASON_INVALID_TOKEN ErrorReason = 4
 	// FAILED_PRECONDITION. CompleteEvent while side effects of the event are begun and not settled. The claim stays live. The
-	// metadata entry "effects" names them (cut after 20 names).
+	// metadata entry "effects" names them (cut after 20 names or 2048 bytes).
 	// Do: report each with done, not_done or unknown, then complete; or complete with allow_unknown_effects.
 	ErrorReason_ERROR_REASON_OPEN_EFFECTS ErrorReason = 5
 	// FAILED_PRECONDITION. The effect token belongs to an earlier try, a newer one has been handed out, and the report (not_done)

@@ -1,0 +1,112 @@
+package idemsvc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+)
+
+// ClaimOption says more about one claim.
+type ClaimOption func(*pb.ClaimEventRequest)
+
+// ForNamespace claims in another namespace than the client's.
+func ForNamespace(namespace string) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Namespace = namespace }
+}
+
+// ForConsumer claims for another consumer than the client's.
+func ForConsumer(consumer string) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Consumer = consumer }
+}
+
+// WithDelivery describes the arrival that led to the claim.
+func WithDelivery(d *Delivery) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Delivery = d }
+}
+
+// WithLease asks for a lease of the given length, 1 s to 12 h. Policy may cap it.
+func WithLease(d time.Duration) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Lease = durationpb.New(d) }
+}
+
+// WithWait waits up to 60 s for the end of another claim, and answers with its result.
+func WithWait(d time.Duration) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Wait = durationpb.New(d) }
+}
+
+// WithOrdering orders events about the event's resource, which is then required.
+func WithOrdering(o *Ordering) ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.Ordering = o }
+}
+
+// WantPayload asks for the stored payload with the claim.
+func WantPayload() ClaimOption { return func(r *pb.ClaimEventRequest) { r.WantPayload = true } }
+
+// AcceptReplay takes a replay that an operator asked for, if one waits.
+func AcceptReplay() ClaimOption { return func(r *pb.ClaimEventRequest) { r.AcceptReplay = true } }
+
+// HoldWhenStale leaves the event to a person when its owner vanishes without a word. It
+// is stored with the first claim and not changed by later ones.
+func HoldWhenStale() ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.StaleClaim = pb.StaleClaim_STALE_CLAIM_HOLD }
+}
+
+// ReclaimWhenStale lets another attempt follow when the owner vanishes without a word.
+func ReclaimWhenStale() ClaimOption {
+	return func(r *pb.ClaimEventRequest) { r.StaleClaim = pb.StaleClaim_STALE_CLAIM_RECLAIM }
+}
+
+// Claim asks whether the event is the caller's to process now, with a claimant made at
+// random for this execution. An answer that was lost on the way is fetched with the same
+// claimant. Act on the answer's advice.
+func (c *Client) Claim(ctx context.Context, event *Event, opts ...ClaimOption) (*ClaimAnswer, error) {
+	req := &pb.ClaimEventRequest{
+		Namespace: c.cfg.namespace, Consumer: c.cfg.consumer, Event: event, Claimant: NewClaimant(),
+	}
+	for _, o := range opts {
+		o(req)
+	}
+	resp, err := c.idem.ClaimEvent(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	a := &ClaimAnswer{ClaimEventResponse: resp}
+	if resp.GetClaim() != nil {
+		a.Claim = &Claim{Claim: resp.GetClaim(), client: c, namespace: req.GetNamespace(), consumer: req.GetConsumer()}
+	}
+	return a, nil
+}
+
+// ClaimAnswer is the answer to a claim: all of the contract's, and the claim as
+// something to work with.
+type ClaimAnswer struct {
+	*pb.ClaimEventResponse
+	// Claim is nil unless the event is the caller's.
+	Claim *Claim
+}
+
+// Advice is what to do: [Process], [Acknowledge] or [RepeatLater]. What this client does
+// not know is RepeatLater, and so is a grant without a claim.
+func (a *ClaimAnswer) Advice() pb.Advice {
+	switch advice := a.GetAdvice(); {
+	case advice == Process && a.Claim != nil, advice == Acknowledge:
+		return advice
+	default:
+		return RepeatLater
+	}
+}
+
+// RetryAfter is how long to wait at least, with [RepeatLater].
+func (a *ClaimAnswer) RetryAfter() time.Duration { return a.GetRetryAfter().AsDuration() }
+
+// Claim is the exclusive right to process an event until its lease ends. Its methods are
+// safe for concurrent use and safe to call again.
+type Claim struct {
+	*pb.Claim
+	client    *Client
+	namespace string
+	consumer  string
+}

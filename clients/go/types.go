@@ -1,0 +1,68 @@
+package idemsvc
+
+import (
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+)
+
+// The contract's messages that callers make or read. Each is documented where it is
+// defined.
+type (
+	// Event is the event as its sender tells it.
+	Event = pb.Event
+	// EventRef names an event inside a namespace.
+	EventRef = pb.EventRef
+	// Resource is the thing an event is about.
+	Resource = pb.Resource
+	// Delivery describes one arrival of an event.
+	Delivery = pb.Delivery
+	// DeliveryAnswer is what the receiver told the provider.
+	DeliveryAnswer = pb.DeliveryAnswer
+	// Ordering asks for one event at a time about a resource, never older after newer.
+	Ordering = pb.Ordering
+	// Version is the state number that an event carries.
+	Version = pb.Version
+	// Failure is why an attempt, or an effect, failed.
+	Failure = pb.ProcessingError
+	// SessionRequest is one command of a [Session].
+	SessionRequest = pb.SessionRequest
+	// SessionResponse is the answer to it.
+	SessionResponse = pb.SessionResponse
+)
+
+// What the advice of an answer can be.
+const (
+	// Process: the event is the caller's until the claim ends.
+	Process = pb.Advice_ADVICE_PROCESS
+	// Acknowledge: nothing is left to do for this delivery.
+	Acknowledge = pb.Advice_ADVICE_ACKNOWLEDGE
+	// RepeatLater: not now.
+	RepeatLater = pb.Advice_ADVICE_REPEAT_LATER
+)
+
+// Sequence is a version that is a counter.
+func Sequence(n int64) *Version { return &Version{Value: &pb.Version_Sequence{Sequence: n}} }
+
+// LatestWins orders events that carry the full state: older ones are superseded.
+func LatestWins(v *Version) *Ordering {
+	return &Ordering{Version: v, Mode: pb.OrderingMode_ORDERING_MODE_LATEST_WINS}
+}
+
+// Sequential orders events that carry a change: each waits for the one before it.
+func Sequential(v *Version) *Ordering {
+	return &Ordering{Version: v, Mode: pb.OrderingMode_ORDERING_MODE_SEQUENTIAL}
+}
+
+// Retryable is a failure that may not happen again.
+func Retryable(code, message string) *Failure {
+	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_RETRYABLE}
+}
+
+// Terminal is a failure that will always happen again.
+func Terminal(code, message string) *Failure {
+	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_TERMINAL}
+}
+
+// NotYet says that something the work needs is not there yet. It uses up no attempt.
+func NotYet(code, message string) *Failure {
+	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_NOT_YET}
+}

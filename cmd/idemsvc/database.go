@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
+)
+
+const (
+	// ownDatabase is the database in the PostgreSQL of our own.
+	ownDatabase = "idemsvc"
+	// connectTimeout bounds one attempt to connect.
+	connectTimeout = 5 * time.Second
+	// spareConnections are those of the PostgreSQL of our own beside the pool's.
+	spareConnections = 30
+)
+
+// database is a PostgreSQL to work with: somebody else's, or one of our own.
+type database struct {
+	url string
+	own *embedded.Server // nil: somebody else's
+}
+
+// open finds the database, starting one of our own where none is named.
+func (d *databaseConfig) open(ctx context.Context, poolSize int, log *slog.Logger) (*database, error) {
+	if d.url != "" {
+		return &database{url: d.url}, nil
+	}
+	own, err := embedded.Start(ctx, embedded.Options{
+		DataDir: filepath.Join(d.dataDir, "postgres"), Durable: true, Logger: log,
+		Settings: map[string]string{"max_connections": strconv.Itoa(poolSize + spareConnections)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	db := &database{url: own.URL(ownDatabase), own: own}
+	if err := createDatabase(ctx, own.URL("postgres")); err != nil {
+		return nil, errors.Join(err, db.close(ctx))
+	}
+	return db, nil
+}
+
+func createDatabase(ctx context.Context, admin string) error {
+	conn, err := pgx.Connect(ctx, admin)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", ownDatabase).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+ownDatabase)
+	return err
+}
+
+// close stops a PostgreSQL of our own.
+func (d *database) close(ctx context.Context) error {
+	if d.own == nil {
+		return nil
+	}
+	return d.own.Stop(ctx)
+}
+
+// keep starts a PostgreSQL of our own again whenever it dies, until the context ends.
+func (d *database) keep(ctx context.Context, log *slog.Logger) {
+	if d.own == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.own.Done():
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		log.ErrorContext(ctx, "PostgreSQL has ended and is started again")
+		if err := d.own.Restart(ctx); err != nil {
+			log.ErrorContext(ctx, "PostgreSQL does not start and is tried again", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+// pool makes a pool of connections.
+func (d *database) pool(ctx context.Context, size int) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(d.url)
+	if err != nil {
+		return nil, usageError{errors.New("--database-url: cannot be read")} // pgx's text may show it
+	}
+	cfg.MaxConns = int32(size) //nolint:gosec // checked
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// awaitStore opens the store, waiting up to the timeout for a database that cannot be
+// reached.
+func awaitStore(ctx context.Context, pool *pgxpool.Pool, o postgres.Options, timeout time.Duration) (*postgres.Store, error) {
+	end := time.Now().Add(timeout)
+	for {
+		store, err := postgres.Open(ctx, pool, o)
+		if err == nil || !errors.Is(err, storage.ErrUnavailable) || time.Now().After(end) {
+			return store, err
+		}
+		o.Logger.WarnContext(ctx, "the database cannot be reached and is tried again", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", storage.ErrUnavailable, ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+}

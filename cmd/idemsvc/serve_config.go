@@ -1,0 +1,194 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// defaultAddress is where the server listens and clients look for it.
+const defaultAddress = "127.0.0.1:7443"
+
+// databaseConfig says which database is meant.
+type databaseConfig struct {
+	url     string
+	dataDir string
+}
+
+func (d *databaseConfig) settings() settings {
+	return settings{
+		{
+			flag: "database-url", env: "IDEMSVC_DATABASE_URL", arg: "URL", secret: true, set: text(&d.url),
+			doc: "PostgreSQL 15 or newer, such as postgres://user@host/db. Empty: a PostgreSQL of its own in the data directory.",
+		},
+		{
+			flag: "data-dir", env: "IDEMSVC_DATA_DIR", arg: "DIR", def: "data", set: text(&d.dataDir),
+			doc: "Directory of the PostgreSQL of its own. Made when missing, kept between runs.",
+		},
+	}
+}
+
+// serveConfig is what «serve» is told.
+type serveConfig struct {
+	listen    string
+	database  databaseConfig
+	ephemeral bool
+
+	tokens     string
+	namespaces []string
+	cert, key  string
+	insecure   bool
+
+	logLevel, logFormat string
+
+	gcPercent     int
+	memoryLimit   string
+	poolSize      int
+	streamWorkers int
+	drainDelay    time.Duration
+	drainTimeout  time.Duration
+	startTimeout  time.Duration
+}
+
+func (c *serveConfig) settings() settings {
+	head := settings{
+		{
+			flag: "listen", env: "IDEMSVC_LISTEN", arg: "HOST:PORT", def: defaultAddress, set: text(&c.listen),
+			doc: "Address to serve gRPC on. Port 0 chooses a free one. An address that other machines can reach needs TLS and tokens.",
+		},
+	}
+	return append(append(head, c.database.settings()...), settings{
+		{
+			flag: "ephemeral", env: "IDEMSVC_EPHEMERAL", set: toggle(&c.ephemeral),
+			doc: "Keep everything in memory: NOT DURABLE, all is forgotten when the process ends. For tests, on a loopback address only.",
+		},
+		{
+			flag: "tokens", env: "IDEMSVC_TOKENS", arg: "FILE", set: text(&c.tokens),
+			doc: "File of bearer tokens' hashes, made by «idemsvc token create» and read again when it changes. Empty: everybody is admitted, on a loopback address only.",
+		},
+		{
+			flag: "namespaces", env: "IDEMSVC_NAMESPACES", arg: "NAME,...", def: "dev", set: list(&c.namespaces),
+			doc: "Namespaces that exist on a server without tokens. With tokens they are the ones that tokens name.",
+		},
+		{
+			flag: "tls-cert", env: "IDEMSVC_TLS_CERT", arg: "FILE", set: text(&c.cert),
+			doc: "Certificate chain in PEM. With --tls-key: serve TLS.",
+		},
+		{
+			flag: "tls-key", env: "IDEMSVC_TLS_KEY", arg: "FILE", set: text(&c.key),
+			doc: "Private key of the certificate in PEM.",
+		},
+		{
+			flag: "insecure-non-loopback", env: "IDEMSVC_INSECURE_NON_LOOPBACK", set: toggle(&c.insecure),
+			doc: "Serve an address that other machines can reach without TLS or without tokens. The risk: whoever is on the way reads every token and payload, and without tokens anybody may claim and complete every event.",
+		},
+		{
+			flag: "log-level", env: "IDEMSVC_LOG_LEVEL", arg: "LEVEL", def: "info", set: oneOf(&c.logLevel, "debug", "info", "warn", "error"),
+			doc: "Least level to log: debug, info, warn or error.",
+		},
+		{
+			flag: "log-format", env: "IDEMSVC_LOG_FORMAT", arg: "FORMAT", def: "text", set: oneOf(&c.logFormat, "text", "json"),
+			doc: "Form of log lines: text or json. They go to the standard error.",
+		},
+		{
+			flag: "pool-size", env: "IDEMSVC_POOL_SIZE", arg: "N", def: "10", set: number(&c.poolSize, 4, 1000),
+			doc: "Connections to the database at most. Writes are batched and need two; the rest is for reads and background work.",
+		},
+		{
+			flag: "stream-workers", env: "IDEMSVC_STREAM_WORKERS", arg: "N", def: "0", set: number(&c.streamWorkers, 0, 65536),
+			doc: "Goroutines kept ready for calls. 0: one is started for each call.",
+		},
+		{
+			flag: "gc-percent", env: "IDEMSVC_GC_PERCENT", arg: "N", def: "400", set: number(&c.gcPercent, 10, 100000),
+			doc: "How much the heap may grow before garbage is collected, as GOGC, which wins where it is set. More memory, less work.",
+		},
+		{
+			flag: "memory-limit", env: "IDEMSVC_MEMORY_LIMIT", arg: "BYTES", def: "auto", set: text(&c.memoryLimit),
+			doc: "Memory above which garbage is collected sooner, in bytes, as GOMEMLIMIT, which wins where it is set. auto: half of what the machine or control group has. off: none.",
+		},
+		{
+			flag: "drain-delay", env: "IDEMSVC_DRAIN_DELAY", arg: "TIME", def: "0s", set: duration(&c.drainDelay, 0),
+			doc: "How long a stopping server, already not ready, goes on taking calls, so that balancers notice first.",
+		},
+		{
+			flag: "drain-timeout", env: "IDEMSVC_DRAIN_TIMEOUT", arg: "TIME", def: "20s", set: duration(&c.drainTimeout, time.Second),
+			doc: "How long calls in flight have to end when the server stops.",
+		},
+		{
+			flag: "start-timeout", env: "IDEMSVC_START_TIMEOUT", arg: "TIME", def: "30s", set: duration(&c.startTimeout, 0),
+			doc: "How long to wait at the start for a database that cannot be reached.",
+		},
+	}...)
+}
+
+// check finds what does not go together, and loads the certificate.
+func (c *serveConfig) check() (*tls.Config, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	loopback, err := onlyLoopback(c.listen)
+	if err != nil {
+		fault("--listen: %w", err)
+	}
+	var certs *tls.Config
+	switch {
+	case (c.cert == "") != (c.key == ""):
+		fault("--tls-cert and --tls-key go together")
+	case c.cert != "":
+		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+		if err != nil {
+			fault("--tls-cert: %w", err)
+		}
+		certs = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	}
+	if err == nil && !loopback {
+		switch {
+		case c.ephemeral:
+			fault("--ephemeral serves loopback addresses only, and %s is none", c.listen)
+		case c.insecure:
+		case c.cert == "" || c.tokens == "":
+			fault("--listen: other machines can reach %s: that needs --tls-cert, --tls-key and --tokens, or --insecure-non-loopback with its risk", c.listen)
+		}
+	}
+	if c.ephemeral && c.database.url != "" {
+		fault("--ephemeral keeps nothing, so --database-url has no use")
+	}
+	if c.tokens == "" && len(c.namespaces) == 0 {
+		fault("--namespaces: without tokens at least one namespace is needed")
+	}
+	if !c.ephemeral && c.database.url == "" && c.database.dataDir == "" {
+		fault("--data-dir: without --database-url a directory is needed")
+	}
+	if _, err := parseBytes(c.memoryLimit); err != nil {
+		fault("--memory-limit: %w", err)
+	}
+	return certs, errors.Join(faults...)
+}
+
+// onlyLoopback reports whether only this machine can reach the address.
+func onlyLoopback(addr string) (bool, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, err
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true, nil
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback(), nil // a name may be anything
+}
+
+// logger makes the log of the level and form that were asked for.
+func (c *cli) logger(level, format string) *slog.Logger {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(level)) // checked; else: info
+	o := &slog.HandlerOptions{Level: l}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(c.stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(c.stderr, o))
+}

@@ -1,0 +1,326 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
+	"github.com/idemsvc/idemsvc/storage/storagetest/history"
+	"github.com/idemsvc/idemsvc/storage/storagetest/model"
+)
+
+// replicas are two services on one database of a server whose log is kept.
+type replicas struct {
+	svc   [2]*storage.Service
+	store [2]*postgres.Store
+	pool  *pgxpool.Pool
+	log   *logLines
+}
+
+func twoReplicas(t *testing.T, o postgres.Options) *replicas {
+	t.Helper()
+	r := &replicas{log: &logLines{}}
+	srv := cluster(t, embedded.Options{Logger: slogOf(r.log), Settings: map[string]string{"log_error_verbosity": "verbose", "fsync": "off"}})
+	for i := range r.svc {
+		r.store[i], r.pool = openOn(t, srv.URL("postgres"), o)
+		r.svc[i] = service(t, r.store[i], storage.Options{})
+	}
+	return r
+}
+
+// clean: neither a deadlock nor a broken unique rule has reached the server's log.
+func (r *replicas) clean(t *testing.T) {
+	t.Helper()
+	if bad := r.log.with("40P01", "23505", "40001", "deadlock detected"); len(bad) > 0 {
+		t.Errorf("%d lines of the server's log, the first: %s", len(bad), bad[0])
+	}
+}
+
+// wellBehaved: whatever the trouble, a caller hears of rules or of rows that are locked.
+func wellBehaved(t *testing.T, r storage.Result) bool {
+	t.Helper()
+	var rule *idem.Error
+	if r.Err == nil || errors.As(r.Err, &rule) {
+		return true
+	}
+	t.Errorf("a caller was told: %v", r.Err)
+	return false
+}
+
+// O-05: 64 callers of two replicas claim the same new key, 200 times: one is granted each
+// time, and all others hear that it is in progress.
+func TestOneGrantAmongManyFirstClaims(t *testing.T) {
+	t.Parallel()
+	r := twoReplicas(t, postgres.Options{})
+	const rounds, callers = 200, 64
+	for round := range rounds {
+		event := fmt.Sprint("b295a740-898f-41b9-bdd3-1157f3071a0c-", round)
+		results := make([]storage.Result, callers)
+		var wg sync.WaitGroup
+		for i := range callers {
+			c := claimOf("ns", event)
+			wg.Go(func() { results[i] = r.svc[i%2].Do(context.Background(), c) })
+		}
+		wg.Wait()
+		granted := 0
+		for _, res := range results {
+			switch outcomeOf(res) {
+			case idem.OutcomeClaimed.String():
+				granted++
+			case idem.OutcomeInProgress.String():
+			default:
+				t.Errorf("round %d: %s", round, outcomeOf(res))
+			}
+		}
+		if granted != 1 {
+			t.Fatalf("round %d: %d grants, want 1", round, granted)
+		}
+	}
+	r.clean(t)
+	if n := scalar[int](t, r.pool, "SELECT count(*)::int FROM idemsvc.event WHERE total = 1 AND version = 1"); n != rounds {
+		t.Errorf("%d of %d records count one attempt", n, rounds)
+	}
+}
+
+// O-35: batches over the same 200 keys in opposite orders, on two replicas, with lanes,
+// completions, failures, heartbeats, sweeps and the reader behind the journal beside them.
+func TestOppositeBatchesNeverDeadlock(t *testing.T) {
+	t.Parallel()
+	span := 5 * time.Second
+	if heavy() {
+		span = time.Minute
+	}
+	r := twoReplicas(t, postgres.Options{Follow: 20 * time.Millisecond, Sweep: 50 * time.Millisecond})
+	const keys = 200
+	var round, grants, ends atomic.Int64
+	tokens := make(chan idem.Token, 4*keys)
+	ctx, stop := context.WithTimeout(context.Background(), span)
+	defer stop()
+	var wg sync.WaitGroup
+	for w := range 6 {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				n := round.Load()
+				cmds := make([]idem.Command, keys)
+				for k := range cmds {
+					c := claimOf("ns", fmt.Sprintf("r%d-%d", n, k))
+					if k%2 == 0 {
+						lane(c, fmt.Sprint("res", k%40), n*keys+int64(k))
+					}
+					cmds[k] = c
+				}
+				if w%2 == 1 {
+					slices.Reverse(cmds)
+				}
+				// The order in which a batch comes is kept: straight to the store, in pieces.
+				for part := range slices.Chunk(cmds, 50) {
+					for j, res := range r.store[w/3].Apply(context.Background(), part) {
+						if errors.Is(res.Err, storage.ErrContended) {
+							continue // the service would try it alone
+						}
+						if !wellBehaved(t, res) {
+							return
+						}
+						if a, ok := res.Answer.(*idem.ClaimAnswer); ok && a.Outcome == idem.OutcomeClaimed && a.Granted {
+							grants.Add(1)
+							select {
+							case tokens <- tokenOf(part[j].(*idem.Claim), a):
+							default:
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-ctx.Done():
+					return
+				case tok := <-tokens:
+					svc := r.svc[(w+i)%2]
+					wellBehaved(t, svc.Do(context.Background(), &idem.Extend{Token: tok, Lease: time.Minute}))
+					var end idem.Command = completeOf(tok, "ok")
+					switch i % 4 {
+					case 1:
+						end = failOf(tok)
+					case 2:
+						end = &idem.Release{Token: tok, Why: "test"}
+					}
+					if i%10 != 0 { // some are left to the sweeper
+						wellBehaved(t, svc.Do(context.Background(), end))
+						ends.Add(1)
+					}
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		tick := time.NewTicker(300 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			<-tick.C
+			round.Add(1)
+			// Some leases are over all of a sudden.
+			_, err := r.pool.Exec(context.Background(), `UPDATE idemsvc.event SET lease_until = clock_timestamp() WHERE (bucket, id) IN (
+				SELECT bucket, id FROM idemsvc.event WHERE state = 2 AND fence % 7 = 0 ORDER BY bucket, id FOR UPDATE SKIP LOCKED)`)
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	t.Logf("%d grants, %d ends in %d rounds", grants.Load(), ends.Load(), round.Load())
+	if grants.Load() < keys || ends.Load() < 50 {
+		t.Errorf("hardly anything happened: %d grants, %d ends", grants.Load(), ends.Load())
+	}
+	r.clean(t)
+	checkJournal(t, r.pool)
+	if n := scalar[int](t, r.pool, `SELECT count(*)::int FROM idemsvc.resource r LEFT JOIN idemsvc.event e ON e.id = r.owner
+		WHERE r.owned AND (e.id IS NULL OR e.state <> 2 OR e.fence <> r.owner_fence)`); n != 0 {
+		t.Errorf("O-22: %d lanes belong to claims that have ended", n)
+	}
+}
+
+// A storm on one key, over two replicas: claims, failures, heartbeats, releases and
+// completions; every grant is the only one of its fence, and attempts are counted once.
+func TestHotKeyStorm(t *testing.T) {
+	t.Parallel()
+	o := quiet
+	o.Policies = func(idem.EventKey, string) *idem.Policy {
+		p := idem.DefaultPolicy()
+		p.MaxAttempts, p.MaxReleases = 1_000_000, 1_000_000
+		p.WaiveInterval = 0
+		return p
+	}
+	r := twoReplicas(t, o)
+	var mu sync.Mutex
+	fences := map[int64]int{}
+	holding := atomic.Int64{}
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+	defer stop()
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				svc := r.svc[(i+n)%2]
+				c := lane(claimOf("ns", "hot"), "hot", 1)
+				c.Facts.Kind = idem.ProviderRetry
+				res := svc.Do(context.Background(), c)
+				wellBehaved(t, res)
+				a, ok := res.Answer.(*idem.ClaimAnswer)
+				if !ok || a.Outcome != idem.OutcomeClaimed {
+					continue
+				}
+				if held := holding.Add(1); held != 1 {
+					t.Errorf("%d claims are alive at once", held)
+				}
+				mu.Lock()
+				fences[a.Event.Fence]++
+				mu.Unlock()
+				tok := tokenOf(c, a)
+				wellBehaved(t, svc.Do(context.Background(), &idem.Extend{Token: tok, Lease: time.Minute}))
+				holding.Add(-1)
+				end := failOf(tok)
+				end.RetryAfter = time.Microsecond
+				if res := svc.Do(context.Background(), end); res.Err != nil {
+					t.Errorf("failure: %v", res.Err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for fence, n := range fences {
+		if n != 1 {
+			t.Errorf("fence %d was given %d times", fence, n)
+		}
+	}
+	row := rowOf(t, r.pool, keyOf("ns", "hot"))
+	if int(row.Total) != len(fences) {
+		t.Errorf("%d attempts are counted, %d were given", row.Total, len(fences))
+	}
+	t.Logf("%d grants", len(fences))
+	r.clean(t)
+	checkJournal(t, r.pool)
+}
+
+// Random histories of concurrent callers on two replicas keep the promises.
+func TestHistoriesOnTwoReplicas(t *testing.T) {
+	t.Parallel()
+	p := idem.DefaultPolicy()
+	p.MaxAttempts, p.Lease = 3, idem.MinLease
+	p.Backoff = idem.Backoff{Base: 50 * time.Millisecond, Factor: 2, Cap: 200 * time.Millisecond}
+	r := twoReplicas(t, postgres.Options{Policies: func(idem.EventKey, string) *idem.Policy { return p }})
+	seeds, steps := uint64(2), 250
+	if heavy() {
+		seeds, steps = 20, 2000
+	}
+	for seed := uint64(1); seed <= seeds; seed++ {
+		var n atomic.Int64
+		apply := func(ctx context.Context, c idem.Command) storage.Result {
+			return r.svc[n.Add(1)%2].Do(ctx, c)
+		}
+		h := history.Drive(t, apply, history.Options{
+			Seed: seed, Steps: steps, Max: p.MaxAttempts, Operators: seed%2 == 0, Namespace: fmt.Sprint("history", seed), Reader: r.store[0],
+		})
+		for _, v := range history.Check(h) {
+			t.Error(v.String())
+		}
+		unknown := 0
+		for i := range h.Calls {
+			if h.Calls[i].Unknown != nil {
+				unknown++
+				if unknown == 1 {
+					t.Errorf("a caller was told: %v", h.Calls[i].Unknown)
+				}
+			}
+		}
+		t.Logf("seed %d: %d calls", seed, len(h.Calls))
+	}
+	r.clean(t)
+	checkJournal(t, r.pool)
+}
+
+// Random histories get the same answers and leave the same records as the rules say.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	model.Check(t, shared(t))
+}
+
+// A delivery that two replicas record at once is kept once.
+func TestDeliveryRecordedByTwoReplicasIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	a, pool := openOn(t, url, quiet)
+	b, _ := openOn(t, url, quiet)
+	tok := grantOf(t, a, claimOf("ns", "e"))
+	for range 50 {
+		d := []storage.Delivery{{Event: tok.Event, Key: keyOf("ns", "e"), Identity: randomID()}}
+		var wg sync.WaitGroup
+		for _, s := range []*postgres.Store{a, b, a, b} {
+			wg.Go(func() {
+				if err := s.RecordDeliveries(context.Background(), d); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if n := scalar[int](t, pool, "SELECT count(*)::int FROM idemsvc.delivery"); n != 50 {
+		t.Errorf("%d records of 50 deliveries", n)
+	}
+}
