@@ -130,7 +130,8 @@ type EndAnswer struct {
 	Late    bool   // the lease was over
 	Counted bool   // the attempt counts
 	Due     Instant
-	Attempt int32
+	Number  int32 // of the attempt that ended, over the event's life
+	Attempt int32 // the round's attempts
 	Max     int32
 	Now     Instant
 }

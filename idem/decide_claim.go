@@ -328,7 +328,8 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
 	e.AttemptHash, e.GrantRound = c.Facts.PayloadHash, e.Round
 	e.ReplayDied = false
-	e.End, e.EndHash, e.EndState, e.EndLate, e.EndFree, e.EndWhy = NotEnded, ID{}, Absent, false, false, ""
+	e.End, e.EndHash, e.EndState = NotEnded, ID{}, Absent
+	e.EndLate, e.EndFree, e.EndWhy, e.EndCount = false, false, "", 0
 	e.Waiting = Waiting{}
 	e.LateReports = nil
 	e.Attempts++
@@ -357,7 +358,7 @@ func (e *Event) archive() Attempt {
 		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.Round, Number: e.Total,
 		Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
 		End: e.End, EndHash: e.EndHash, DueAt: e.DueAt, AttemptHash: e.AttemptHash, Error: e.Error,
-		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, Replay: e.Replay, Late: e.LateReports,
+		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, EndCount: e.EndCount, Replay: e.Replay, Late: e.LateReports,
 	}
 	if e.End == EndCompleted {
 		a.Result, a.ContentType = e.Result, e.ContentType

@@ -24,15 +24,17 @@ func ending(w *World, t *Token, p *Policy, call EndKind, hash ID, fail Failure) 
 	st, e, past := w.stand(t, p)
 	switch st {
 	case ended:
-		end, endHash, state, due, number := e.End, e.EndHash, e.EndState, e.DueAt, e.Attempts
+		a := e.archive()
 		if past != nil {
-			end, endHash, state, due, number = past.End, past.EndHash, past.State, past.DueAt, past.Number
+			a = *past
 		}
-		if endHash == hash {
-			d.Answer = &EndAnswer{Event: e, State: state, Already: true, Due: due, Attempt: number, Max: p.MaxAttempts, Counted: true}
+		if a.EndHash == hash {
+			d.Answer = &EndAnswer{
+				Event: e, State: a.State, Already: true, Late: a.EndLate, Counted: !a.EndFree, Due: a.DueAt, Number: a.Number, Attempt: a.EndCount, Max: p.MaxAttempts,
+			}
 			return st, e, d, true
 		}
-		return st, e, refuse(errEnded(&Event{State: state}, end)), true
+		return st, e, refuse(errEnded(&Event{State: a.State}, a.End)), true
 	case lost:
 		return st, e, lateReport(w, e, past, t, p, call, hash, fail), true
 	case alive, late:
@@ -81,7 +83,7 @@ func reopen(w *World, p *Policy, d *Decision, st standing) *draft {
 // close ends the claim in the draft.
 func (dr *draft) close(end EndKind, hash ID, to State) {
 	e := dr.ev
-	e.End, e.EndHash, e.EndState = end, hash, to
+	e.End, e.EndHash, e.EndState, e.EndCount = end, hash, to, e.Attempts
 	e.ByExpiry = false
 	dr.ew.Ended = In(0)
 }
@@ -145,7 +147,7 @@ func decideComplete(w *World, c *Complete, p *Policy) Decision {
 	dr.enter(EntryCompleted, Processed, NoReason, Entry{Late: st == late, ResultHash: c.hash(), Outputs: c.Outputs, Applied: applied})
 	d.touchResources()
 	d.touchEffects()
-	d.Answer = &EndAnswer{Event: e, State: Processed, Late: st == late, Counted: true, Attempt: ev.Attempts, Max: p.MaxAttempts}
+	d.Answer = &EndAnswer{Event: e, State: Processed, Late: st == late, Counted: true, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
 	return d
 }
 
@@ -198,7 +200,7 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	ev.Error = c.Error
 	dr.enter(EntryFailed, to, reason, Entry{Late: st == late, Error: c.Error})
 	d.touchResources()
-	d.Answer = &EndAnswer{Event: e, State: to, Late: st == late, Counted: call != EndNotYet, Attempt: ev.Attempts, Max: p.MaxAttempts}
+	d.Answer = &EndAnswer{Event: e, State: to, Late: st == late, Counted: call != EndNotYet, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
 	return d
 }
 
@@ -282,7 +284,7 @@ func decideRelease(w *World, c *Release, p *Policy) Decision {
 		return d
 	}
 	if st == late || (c.Undelivered && e.Reentries > 0) {
-		d.Answer = &EndAnswer{Event: e, State: e.State, Late: st == late, Counted: true, Due: e.DueAt, Attempt: e.Attempts, Max: p.MaxAttempts}
+		d.Answer = &EndAnswer{Event: e, State: e.State, Late: st == late, Counted: true, Due: e.DueAt, Number: e.Total, Attempt: e.Attempts, Max: p.MaxAttempts}
 		return d
 	}
 	if w.guess() && e.Effects > 0 {
@@ -321,6 +323,6 @@ func decideRelease(w *World, c *Release, p *Policy) Decision {
 	dr.enter(EntryReleased, to, reason, Entry{Why: c.Why})
 	d.touchResources()
 	d.touchEffects()
-	d.Answer = &EndAnswer{Event: e, State: to, Counted: counted, Attempt: ev.Attempts, Max: p.MaxAttempts}
+	d.Answer = &EndAnswer{Event: e, State: to, Counted: counted, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
 	return d
 }

@@ -112,6 +112,7 @@ type Event struct {
 	EndLate  bool  // it came after the lease
 	EndFree  bool  // the attempt does not count
 	EndWhy   string
+	EndCount int32 // the round's attempts as the ending call was told
 	EndedAt  Instant
 	DueAt    Instant
 
@@ -228,6 +229,7 @@ type Attempt struct {
 	EndLate     bool
 	EndFree     bool
 	EndWhy      string
+	EndCount    int32
 	Replay      bool
 	Late        []LateReport
 }

@@ -224,7 +224,7 @@ func TestDecideIsTotal(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	d := dice{rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // choices, not secrets
-	rounds := 60_000
+	rounds := 60_000 / slow
 	if large {
 		rounds = 5_000_000
 	}
@@ -375,7 +375,7 @@ func isGrantOf(d *idem.Decision, e *idem.Event) bool {
 func TestGuessesAgree(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range domains() {
-		x := &explorer{dom: d, decide: idem.Decide, most: 1 << 20, limit: 400}
+		x := &explorer{dom: d, decide: idem.Decide, most: 1 << 20, limit: 400 / slow}
 		x.see = func(n *node, c idem.Command, _ *idem.Decision) {
 			w := n.world(c)
 			w.Now = 0

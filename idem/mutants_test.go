@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -461,15 +462,18 @@ func mutants() []mutant {
 // TestWrongRulesAreCaught runs the exploration with each of many wrong rules and demands
 // that an invariant notices. Which one did is written down in mutants.md.
 func TestWrongRulesAreCaught(t *testing.T) {
-	all := domains()
-	known := make([]map[string]bool, len(all))
-	for i, d := range all {
-		x := &explorer{dom: d, decide: idem.Decide, settle: true, most: 1 << 20, limit: mutantStates}
-		x.run()
-		known[i] = map[string]bool{}
-		for _, v := range x.found {
-			known[i][v.key] = true // the right rules have it too: no proof against a wrong one
-		}
+	// What the right rules are found to break is no proof against a wrong one.
+	known := map[string]func() map[string]bool{}
+	for _, d := range domains() {
+		known[d.name] = sync.OnceValue(func() map[string]bool {
+			x := &explorer{dom: d, decide: idem.Decide, settle: true, most: 1 << 20, limit: mutantStates}
+			x.run()
+			keys := map[string]bool{}
+			for _, v := range x.found {
+				keys[v.key] = true
+			}
+			return keys
+		})
 	}
 	muts := mutants()
 	lines := make([]string, len(muts))
@@ -480,9 +484,16 @@ func TestWrongRulesAreCaught(t *testing.T) {
 				// First without the comparison of swept and unswept worlds, which notices much
 				// but says little.
 				for _, settle := range []bool{false, true} {
-					for i, d := range domains() {
-						x := &explorer{dom: d, decide: mu.decide, settle: settle, limit: mutantStates, ignore: known[i]}
+					for _, d := range worldsOf(mu) {
+						x := &explorer{dom: d, decide: mu.decide, settle: settle, limit: mutantStates}
 						x.run()
+						if len(x.found) == 0 {
+							continue
+						}
+						if keys := known[d.name](); keys[x.found[0].key] {
+							x = &explorer{dom: d, decide: mu.decide, settle: settle, limit: mutantStates, ignore: keys}
+							x.run()
+						}
 						if len(x.found) > 0 {
 							v := x.found[0]
 							lines[m] = fmt.Sprintf("| %s | %s | %s | %d |", mu.rule, v.key, d.name, len(v.path))
@@ -508,6 +519,43 @@ func TestWrongRulesAreCaught(t *testing.T) {
 	if string(stored) != page && !t.Failed() {
 		t.Errorf("mutants.md is out of date; run the tests of this package with IDEM_UPDATE=1. It should be:\n%s", page)
 	}
+}
+
+// likely names the world in which a wrong rule shows first, to save the walk through the
+// others.
+var likely = []struct{ word, world string }{
+	{"HOLD is given", "one event held"},
+	{"held event", "one event held"},
+	{"replay", "replays"},
+	{"an expired claim keeps its rights", "three events, two lanes"},
+	{"asked about", "three events, two lanes"},
+	{"operator's decision lowers", "two versions, held lanes freed"},
+	{"predecessor", "a sequence"},
+	{"effect under HOLD", "an effect under hold"},
+	{"another request", "two requests under one effect key"},
+	{"lane", "two versions"},
+	{"version", "two versions"},
+	{"completion applies", "two versions"},
+	{"PERFORM", "an effect of two events"},
+	{"DONE", "an effect of two events"},
+	{"effect", "an effect of two events"},
+}
+
+// worldsOf are all worlds, the likely one first.
+func worldsOf(m mutant) []*domain {
+	all := domains()
+	for _, l := range likely {
+		if !strings.Contains(m.rule, l.word) {
+			continue
+		}
+		for i, d := range all {
+			if d.name == l.world {
+				all[0], all[i] = all[i], all[0]
+			}
+		}
+		break
+	}
+	return all
 }
 
 const mutantsHead = `# Wrong rules, and what catches them

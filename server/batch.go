@@ -165,7 +165,7 @@ func (s *idempotency) CompleteEvents(ctx context.Context, req *pb.CompleteEvents
 	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) error {
 		a, err := decided[*idem.EndAnswer](ctx, s.core, cmd, res, started)
 		if err == nil {
-			results[i] = completeResult(a, cmd)
+			results[i] = completeResult(a)
 		}
 		return err
 	})
@@ -194,12 +194,8 @@ func (s *idempotency) completeBatch(ctx context.Context, req *pb.CompleteEventsR
 	return b
 }
 
-func completeResult(a *idem.EndAnswer, cmd idem.Command) *pb.CompleteItemResult {
-	var t idem.Token
-	if c, ok := cmd.(*idem.Complete); ok {
-		t = c.Token
-	}
-	return &pb.CompleteItemResult{Result: &pb.CompleteItemResult_Response{Response: completeResponse(a, &t)}}
+func completeResult(a *idem.EndAnswer) *pb.CompleteItemResult {
+	return &pb.CompleteItemResult{Result: &pb.CompleteItemResult_Response{Response: completeResponse(a)}}
 }
 
 func (s *idempotency) completeResults(ctx context.Context, b *batch, results []*pb.CompleteItemResult) *pb.CompleteEventsResponse {

@@ -33,33 +33,14 @@ func failCommand(t idem.Token, req *pb.FailEventRequest, draw float64) *idem.Fai
 	return cmd
 }
 
-// endFacts are what an ending call is told beside the state: the same for its repeat as
-// for itself.
-type endFacts struct {
-	attempt       int32
-	late, counted bool
+func completeResponse(a *idem.EndAnswer) *pb.CompleteEventResponse {
+	return &pb.CompleteEventResponse{State: fromState(a.State), AlreadyCompleted: a.Already, Late: a.Late}
 }
 
-func endOf(a *idem.EndAnswer, t *idem.Token) endFacts {
-	f := endFacts{attempt: a.Attempt, late: a.Late, counted: a.Counted}
-	if e := a.Event; e != nil && e.Fence == t.Fence {
-		f.attempt = e.Total
-		if a.Already {
-			f.late, f.counted = e.EndLate, !e.EndFree
-		}
-	}
-	return f
-}
-
-func completeResponse(a *idem.EndAnswer, t *idem.Token) *pb.CompleteEventResponse {
-	return &pb.CompleteEventResponse{State: fromState(a.State), AlreadyCompleted: a.Already, Late: endOf(a, t).late}
-}
-
-func failResponse(a *idem.EndAnswer, t *idem.Token) *pb.FailEventResponse {
-	f := endOf(a, t)
+func failResponse(a *idem.EndAnswer) *pb.FailEventResponse {
 	return &pb.FailEventResponse{
-		State: fromState(a.State), Attempt: f.attempt, MaxAttempts: a.Max,
-		NextAttemptAt: instant(a.Due), NextAttemptIn: until(a.Due, a.Now), AlreadyFailed: a.Already, Late: f.late,
+		State: fromState(a.State), Attempt: a.Number, MaxAttempts: a.Max,
+		NextAttemptAt: instant(a.Due), NextAttemptIn: until(a.Due, a.Now), AlreadyFailed: a.Already, Late: a.Late,
 	}
 }
 
@@ -67,8 +48,8 @@ func extendResponse(a *idem.ExtendAnswer) *pb.ExtendClaimResponse {
 	return &pb.ExtendClaimResponse{LeaseExpiresAt: instant(a.LeaseUntil), Rearmed: a.Rearmed, Lease: until(a.LeaseUntil, a.Now)}
 }
 
-func releaseResponse(a *idem.EndAnswer, t *idem.Token) *pb.ReleaseClaimResponse {
-	r := &pb.ReleaseClaimResponse{State: fromState(a.State), Counted: endOf(a, t).counted}
+func releaseResponse(a *idem.EndAnswer) *pb.ReleaseClaimResponse {
+	r := &pb.ReleaseClaimResponse{State: fromState(a.State), Counted: a.Counted}
 	if a.Due > a.Now {
 		r.AvailableAt, r.AvailableIn = instant(a.Due), until(a.Due, a.Now)
 	}

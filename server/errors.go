@@ -44,6 +44,7 @@ var storageErrors = []struct {
 	{storage.ErrContended, pb.ErrorReason_ERROR_REASON_UNAVAILABLE, retryContended, "the records are locked by other calls"},
 	{storage.ErrClosed, pb.ErrorReason_ERROR_REASON_UNAVAILABLE, retryUnavailable, "the server is stopping"},
 	{storage.ErrSchema, pb.ErrorReason_ERROR_REASON_SCHEMA_OUTDATED, retrySchema, "the database schema is older than this server needs"},
+	{storage.ErrRestored, pb.ErrorReason_ERROR_REASON_RESTORE_DETECTED, retrySchema, "the database is an older copy of itself; an operator must begin a new epoch"},
 	{storage.ErrUnavailable, pb.ErrorReason_ERROR_REASON_UNAVAILABLE, retryUnavailable, "the database cannot be reached"},
 	{context.DeadlineExceeded, pb.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, retryNow, "the deadline passed before the answer"},
 	{context.Canceled, pb.ErrorReason_ERROR_REASON_CANCELLED, retryNow, "the caller went away before the answer"},

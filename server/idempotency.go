@@ -73,7 +73,7 @@ func (s *idempotency) CompleteEvent(ctx context.Context, req *pb.CompleteEventRe
 	if err != nil {
 		return nil, err
 	}
-	return completeResponse(a, t), nil
+	return completeResponse(a), nil
 }
 
 // FailEvent implements the contract's method.
@@ -86,7 +86,7 @@ func (s *idempotency) FailEvent(ctx context.Context, req *pb.FailEventRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return failResponse(a, t), nil
+	return failResponse(a), nil
 }
 
 // ExtendClaim implements the contract's method.
@@ -112,7 +112,7 @@ func (s *idempotency) ReleaseClaim(ctx context.Context, req *pb.ReleaseClaimRequ
 	if err != nil {
 		return nil, err
 	}
-	return releaseResponse(a, t), nil
+	return releaseResponse(a), nil
 }
 
 // CheckVersion implements the contract's method.

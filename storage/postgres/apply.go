@@ -71,6 +71,12 @@ func (s *Store) run(ctx context.Context, items []*item) {
 		case classData:
 			s.isolate(ctx, open, err)
 			return
+		case classLocked:
+			if len(open) > 1 {
+				s.halve(ctx, open)
+				return
+			}
+			s.again(open, err)
 		case classRetry:
 			s.again(open, err)
 		case classAway:
@@ -123,14 +129,19 @@ func (s *Store) again(items []*item, err error) {
 	}
 }
 
-// isolate finds the item that breaks its batch: halves, then singles. Its neighbours
-// succeed.
+// isolate finds the item that breaks its batch, or that waits for a row which a stranger
+// is inserting: halves, then singles. Its neighbours succeed.
 func (s *Store) isolate(ctx context.Context, items []*item, err error) {
 	if len(items) == 1 {
 		s.log.ErrorContext(ctx, "a command cannot be stored", "error", err)
 		items[0].finish(storage.Result{Err: err})
 		return
 	}
+	s.halve(ctx, items)
+}
+
+// halve tries the two halves of a batch apart.
+func (s *Store) halve(ctx context.Context, items []*item) {
 	for _, it := range items {
 		it.dec, it.read = nil, needAll
 	}

@@ -318,6 +318,7 @@ func encodeDetail(e *idem.Event) []byte {
 	}
 	w.Bool(33, e.ReplayDied)
 	w.Int(34, int64(e.GrantRound))
+	w.Int(35, int64(e.EndCount))
 	return w.Out()
 }
 
@@ -413,6 +414,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.ReplayDied = f.Bool()
 	case 34:
 		e.GrantRound = f.Int32()
+	case 35:
+		e.EndCount = f.Int32()
 	}
 }
 
@@ -436,6 +439,7 @@ func encodeAttempt(a *idem.Attempt) []byte {
 	for _, l := range a.Late {
 		w.Group(16, func(g *tlv.Writer) { putLate(g, l) })
 	}
+	w.Int(17, int64(a.EndCount))
 	return w.Out()
 }
 
@@ -475,6 +479,8 @@ func decodeAttempt(b []byte, a *idem.Attempt) error {
 			a.Replay = f.Bool()
 		case 16:
 			a.Late = append(a.Late, getLate(f.Sub()))
+		case 17:
+			a.EndCount = f.Int32()
 		}
 	}
 	return r.Err()

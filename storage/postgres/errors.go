@@ -18,7 +18,8 @@ type class uint8
 
 const (
 	classOK        class = iota
-	classRetry           // deadlock, serialization, lock wait: the work rolled back, try again
+	classRetry           // deadlock, serialization: the work rolled back, try again
+	classLocked          // a lock did not come in time: the work rolled back
 	classAway            // the connection or the server is gone or refuses work: ambiguous when it was committing
 	classFull            // no space
 	classData            // something in the work itself: isolate it
@@ -50,8 +51,10 @@ func classify(err error) class {
 
 func classifyState(code string) class {
 	switch code {
-	case "40001", "40P01", "55P03":
+	case "40001", "40P01":
 		return classRetry
+	case "55P03":
+		return classLocked
 	case "53100":
 		return classFull
 	case "25006", // read-only: a standby, or a primary that was demoted
@@ -71,6 +74,20 @@ func classifyState(code string) class {
 	return classData
 }
 
+// stale reports whether the error says that other connections to the same server are
+// dead or useless too.
+func stale(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return classify(err) == classAway
+	}
+	switch pg.Code {
+	case "25006", "57P01", "57P02", "57P03":
+		return true
+	}
+	return strings.HasPrefix(pg.Code, "08")
+}
+
 // outside wraps an error of the database in the port's error of its class.
 func outside(err error) error {
 	switch classify(err) {
@@ -78,7 +95,7 @@ func outside(err error) error {
 		return nil
 	case classFull:
 		return fmt.Errorf("%w: %w", storage.ErrFull, err)
-	case classRetry:
+	case classRetry, classLocked:
 		return fmt.Errorf("%w: %w", storage.ErrContended, err)
 	case classAway, classCancelled:
 		var pg *pgconn.PgError

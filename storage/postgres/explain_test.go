@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,10 @@ func TestExplain(t *testing.T) {
 
 	t.Run("Statements", func(t *testing.T) {
 		all := postgres.Statements()
+		files, err := filepath.Glob("queries/*.sql")
+		if err != nil || len(files) != len(all) {
+			t.Errorf("%d files of statements, %d are exported to tests, %v", len(files), len(all), err)
+		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			switch name {
 			case "epoch", "halt", "info": // of tables with one row

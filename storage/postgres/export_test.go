@@ -3,7 +3,7 @@ package postgres
 // Statements are the texts of all statements, by the name of their file.
 func Statements() map[string]string {
 	return map[string]string{
-		"begin": sqlBegin, "first": sqlFirst, "apply": sqlApply, "place": sqlPlace, "place_effects": sqlPlaceEffects,
+		"begin": sqlBegin, "first": sqlFirst, "step": sqlStep, "apply": sqlApply, "place": sqlPlace, "place_effects": sqlPlaceEffects,
 		"payload": sqlPayload, "sources": sqlSources, "granted": sqlGranted, "read_events": sqlReadEvents, "read_owners": sqlReadOwners,
 		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers,
 		"epoch": sqlEpoch, "halt": sqlHalt, "follow": sqlFollow, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,

@@ -459,10 +459,10 @@ func (s *Store) send(ctx context.Context, b *pgx.Batch) error {
 	}
 	defer conn.Release()
 	err = conn.SendBatch(ctx, b).Close()
-	if err != nil && classify(err) == classAway {
-		// A server that went away, or became a standby, answers nobody on this
-		// connection: the pool drops it.
-		_ = conn.Conn().Close(context.WithoutCancel(ctx))
+	if err != nil && stale(err) {
+		// A server that went away, or became a standby, serves nobody on the connections
+		// at hand: the pool makes new ones.
+		s.pool.Reset()
 	}
 	return err
 }

@@ -5,7 +5,7 @@
 -- generic plan is made once for each connection; planning anew costs more than running.
 -- The epoch is handed to the statements that follow, empty where nothing may be written:
 -- the cluster or its timeline is not the one that the epoch was established on.
-SELECT set_config('lock_timeout', '250ms', true),
+SELECT set_config('lock_timeout', '100ms', true),
        set_config('synchronous_commit', 'on', true),
        set_config('enable_seqscan', 'off', true),
        set_config('random_page_cost', '0.1', true),

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	idemsvc "github.com/idemsvc/idemsvc/clients/go"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+)
+
+func TestServeEphemeral(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, in := io.Pipe()
+	var log lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"serve", "--ephemeral", "--listen", "127.0.0.1:0"}, environment(nil), strings.NewReader(""), in, &log)
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	addr := addressIn(line)
+	if err != nil || addr == "" || !strings.Contains(log.String(), "NOT DURABLE") || !strings.Contains(line, "NOT DURABLE") {
+		t.Fatalf("%q %v\n%s", line, err, &log)
+	}
+	c := dial(t, addr)
+	if err := process(ctx, c, "evt_1"); err != nil {
+		t.Fatal(err)
+	}
+	wantDuplicate(t, c, "evt_1")
+	vars := map[string]string{"IDEMSVC_ADDRESS": addr}
+	if o := idemsvcRun(t, vars, "health"); o.code != exitOK {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "health", "--liveness"); o.code != exitOK {
+		t.Errorf("%+v", o)
+	}
+	o := idemsvcRun(t, vars, "event", "show", "evt_1", "--payload")
+	first, _, _ := strings.Cut(o.stdout, "\n")
+	if o.code != exitOK || !strings.HasPrefix(first, "evt_1 from stripe (invoice.paid) came") ||
+		!strings.Contains(first, "billing processed it in 1 attempt") || !strings.HasSuffix(first, "nothing is owed.") || !strings.Contains(o.stdout, "result of evt_1") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "event", "show", "dev", "evt_1", "--json"); o.code != exitOK || !strings.Contains(o.stdout, `"event_id"`) {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "event", "show", "nothing"); o.code != exitNotFound {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "event", "show", "foreign", "evt_1"); o.code != exitRefused {
+		t.Errorf("%+v", o)
+	}
+	stop()
+	if got := <-code; got != exitOK {
+		t.Errorf("ended with %d\n%s", got, &log)
+	}
+	if o := idemsvcRun(t, vars, "health", "--timeout", "500ms"); o.code != exitUnavailable {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A server of its own PostgreSQL that is killed has everything when it comes back.
+func TestTheOwnDatabaseSurvivesKill(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	p := startProgram(t, "--data-dir", dir)
+	if err := process(t.Context(), dial(t, p.addr), "evt_1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.wait()
+	again := startProgram(t, "--data-dir", dir)
+	wantDuplicate(t, dial(t, again.addr), "evt_1")
+}
+
+// A server that is stopped under load answers nothing that it then forgets.
+func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	p := startProgram(t, "--data-dir", dir)
+	c := dial(t, p.addr, idemsvc.WithMaxRepeats(0))
+	var mu sync.Mutex
+	var answered []string
+	var callers sync.WaitGroup
+	for i := range 16 {
+		callers.Go(func() {
+			for n := 0; ; n++ {
+				id := fmt.Sprintf("evt-%d-%d", i, n)
+				if err := process(t.Context(), c, id); err != nil {
+					if _, ok := errors.AsType[*idemsvc.Error](err); !ok {
+						t.Error(err)
+					}
+					return
+				}
+				mu.Lock()
+				answered = append(answered, id)
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	callers.Wait()
+	if err := p.wait(); err != nil {
+		t.Fatalf("%v\n%s", err, p.stderr)
+	}
+	if len(answered) < 20 {
+		t.Fatalf("only %d answers before the stop", len(answered))
+	}
+	again := dial(t, startProgram(t, "--data-dir", dir).addr)
+	for _, id := range answered {
+		wantDuplicate(t, again, id)
+	}
+}
+
+func TestTokensAreMadeUsedAndRevoked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens.json")
+	vars := map[string]string{"IDEMSVC_TOKENS": file}
+	made := idemsvcRun(t, vars, "token", "create", "--name", "billing", "--namespaces", "dev,test")
+	token := strings.TrimSpace(made.stdout)
+	if made.code != exitOK || token == "" {
+		t.Fatalf("%+v", made)
+	}
+	p := startProgram(t, "--ephemeral", "--tokens", file)
+	c := dial(t, p.addr, idemsvc.WithToken(token))
+	if err := process(t.Context(), c, "evt_1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := process(t.Context(), dial(t, p.addr), "evt_1"); !errors.Is(err, idemsvc.ErrUnauthenticated) {
+		t.Errorf("without a token: %v", err)
+	}
+	if o := idemsvcRun(t, map[string]string{"IDEMSVC_ADDRESS": p.addr, "IDEMSVC_TOKEN": token}, "event", "show", "evt_1"); o.code != exitRefused {
+		t.Errorf("a consumer looks things up: %+v", o)
+	}
+	listed := idemsvcRun(t, vars, "token", "list")
+	if listed.code != exitOK || !strings.Contains(listed.stdout, "billing") || strings.Contains(listed.stdout, token) {
+		t.Errorf("%+v", listed)
+	}
+	id := strings.Fields(strings.Split(listed.stdout, "\n")[1])[0]
+	if o := idemsvcRun(t, vars, "token", "revoke", "tok_none"); o.code != exitNotFound {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "token", "revoke", id); o.code != exitOK {
+		t.Errorf("%+v", o)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	end := time.Now().Add(20 * time.Second)
+	for time.Now().Before(end) {
+		if err := process(t.Context(), c, "evt_2"); errors.Is(err, idemsvc.ErrUnauthenticated) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error("the token still works")
+}
+
+func TestTheDatabaseIsMigratedFirst(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"IDEMSVC_DATABASE_URL": pgtest.Database(t, "empty", nil)}
+	if o := idemsvcRun(t, vars, "serve", "--listen", "127.0.0.1:0"); o.code != exitFailed || !strings.Contains(o.stderr, "idemsvc migrate up") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "status"); o.code != exitFailed || !strings.Contains(o.stdout, "schema 0,") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "up"); o.code != exitOK || !strings.Contains(o.stdout, "applied 0001_") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "up"); o.code != exitOK || !strings.Contains(o.stdout, "nothing to do") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "status"); o.code != exitOK {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "new-epoch"); o.code != exitOK || !strings.Contains(o.stdout, "has begun") {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "migrate", "print"); o.code != exitOK || !strings.Contains(o.stdout, postgres.Migrations()[0].SQL) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAnUnreachableDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"IDEMSVC_DATABASE_URL": "postgres://me:hunter2@127.0.0.1:1/db"}
+	o := idemsvcRun(t, vars, "serve", "--listen", "127.0.0.1:0", "--start-timeout", "0s")
+	if o.code != exitUnavailable || strings.Contains(o.stderr, "hunter2") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A tiny run of the benchmark, to keep it working. Nothing is said about its figures.
+func TestBenchRuns(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	o := idemsvcRun(t, nil, "bench", "--pairs", "1", "--duration", "100ms", "--callers", "1,4")
+	for _, want := range []string{"direct", "unary", "ordered", "session", "batch of 100", "unary duplicates"} {
+		if o.code != exitOK || !strings.Contains(o.stdout, want) {
+			t.Fatalf("%s: %+v", want, o)
+		}
+	}
+}
