@@ -8,6 +8,10 @@ GOLANGCI_LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 # Packages whose tests are about PostgreSQL itself.
 PG_PACKAGES := ./internal/pgtest/... ./storage/postgres/...
 
+# The program, and flags for measuring, such as BENCH_FLAGS=--quick.
+IDEMSVC := build/idemsvc
+BENCH_FLAGS :=
+
 TEST_FLAGS := -race -count=1 -timeout=20m
 
 .PHONY: help
@@ -21,6 +25,18 @@ bootstrap: ## Install what is missing to run and test (as root), or say what is
 .PHONY: build
 build: ## Compile everything
 	go build ./...
+
+.PHONY: idemsvc
+idemsvc:
+	go build -o $(IDEMSVC) ./cmd/idemsvc
+
+.PHONY: run
+run: bootstrap idemsvc ## Serve on 127.0.0.1:7443, with a PostgreSQL of its own in data/
+	exec $(IDEMSVC) serve
+
+.PHONY: bench
+bench: bootstrap idemsvc ## Measure against one-row SQL on this machine (BENCH_FLAGS=--quick: less)
+	exec $(IDEMSVC) bench $(BENCH_FLAGS)
 
 .PHONY: test
 test: bootstrap ## Run all tests with the race detector, on an installed PostgreSQL and PgBouncer

@@ -289,6 +289,7 @@ func (a *ClaimAnswer) Disposition() Disposition {
 		return DispositionLoop
 	case OutcomeStale:
 		return DispositionStale
+	default:
 	}
 	switch {
 	case a.Fresh:

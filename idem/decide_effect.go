@@ -1,6 +1,9 @@
 package idem
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // effectCall is what BEGIN and RECORD have in common.
 type effectCall struct {
@@ -368,13 +371,7 @@ func (c *ReportEffect) hash() ID {
 // Conflict reports whether this very contradiction has been written down, or as many
 // as are kept.
 func (e *Effect) Conflict(c *ReportEffect) bool {
-	h := c.hash()
-	for _, seen := range e.Conflicts {
-		if seen == h {
-			return true
-		}
-	}
-	return len(e.Conflicts) >= MaxLateReports
+	return slices.Contains(e.Conflicts, c.hash()) || len(e.Conflicts) >= MaxLateReports
 }
 
 func (k *effectCall) report(n *Effect, lease When, v EffectVerdict) Decision {

@@ -248,17 +248,17 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 		return refuse(errEnded(e, e.End))
 	}
 	lease := p.lease(c.Lease)
-	cap := e.GrantedAt.Add(p.MaxClaimAge)
+	limit := e.GrantedAt.Add(p.MaxClaimAge)
 	a := &ExtendAnswer{LeaseUntil: e.LeaseUntil, Event: e}
 	d.Answer = a
 	if st == alive {
 		dr := begin(w, p, &d, w.Event, nil)
 		dr.ew.Live = true
-		dr.ew.Lease, dr.ew.ExtendCap = In(lease), cap
+		dr.ew.Lease, dr.ew.ExtendCap = In(lease), limit
 		dr.main()
 		return d
 	}
-	if cap <= w.Now {
+	if limit <= w.Now {
 		return refuse(&Error{Code: CodeClaimExpired, Detail: "the claim is older than the longest claim allowed"})
 	}
 	dr := reopen(w, p, &d, st)
@@ -270,7 +270,7 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 	dr.ew.WaitingSince = Clear()
 	dr.ev.Error = Failure{}
 	dr.ew.Ended, dr.ew.Due = Clear(), Clear()
-	dr.ew.Lease = In(min(lease, cap.Sub(w.Now)))
+	dr.ew.Lease = In(min(lease, limit.Sub(w.Now)))
 	dr.enter(EntryRearmed, Processing, NoReason, Entry{Late: true})
 	d.touchResources()
 	a.Rearmed = true

@@ -303,7 +303,7 @@ func takeLane(w *World, d *Decision, r *Resource, o *Ordering) *ResourceWrite {
 
 // applyLane marks the lane's version as applied by the event, and frees the lane. A
 // version is never lowered.
-func (dr *draft) applyLane(l Lane, v Version, print []byte) {
+func (dr *draft) applyLane(l Lane, v Version, fingerprint []byte) {
 	rw := dr.resource(l.Resource, ResourceKey{})
 	r := rw.New
 	if r.Owner == dr.ev.ID() && r.OwnerFence == dr.ev.Fence {
@@ -317,7 +317,7 @@ func (dr *draft) applyLane(l Lane, v Version, print []byte) {
 		}
 		r.Applied, r.Kind, r.Epoch, r.Value = true, v.Kind, v.Epoch, v.Value
 		r.AppliedBy = dr.ev.ID()
-		r.Print = print
+		r.Print = fingerprint
 		if l.Machine != "" {
 			r.Machine, r.State = l.Machine, l.To
 		}

@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 
 // Is makes errors.Is compare by code.
 func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error) //nolint:errorlint // Is compares one link of the chain
+	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -814,8 +815,12 @@ func signature(d *idem.Decision) string {
 	return fmt.Sprintf("%T reread=%v", d.Answer, d.Reread)
 }
 
-// large widens the domains; it is meant for a machine that has an hour.
-var large = os.Getenv("IDEM_EXPLORE") == "large"
+// IDEM_EXPLORE is the number of states to explore in each world, "all" for all of them,
+// which is meant for a machine that has hours.
+var (
+	explore = os.Getenv("IDEM_EXPLORE")
+	large   = explore != ""
+)
 
 // TestSmallWorlds explores every interleaving of small worlds and checks the promises on
 // each step. The invariants are written from the semantics, not from Decide.
@@ -830,7 +835,13 @@ func TestSmallWorlds(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			x := &explorer{dom: d, decide: idem.Decide, settle: true, most: 12, limit: stateLimit}
-			if large {
+			if large && explore != "all" {
+				n, err := strconv.Atoi(explore)
+				if err != nil {
+					t.Fatalf("IDEM_EXPLORE: %v", err)
+				}
+				x.limit = n
+			} else if large {
 				x.limit = 0
 			}
 			x.run()

@@ -39,7 +39,8 @@ func (s *site) arms(ctx context.Context, o Options) ([]*arm, error) {
 		}})
 		if n == batchCallers {
 			add(&arm{name: "batch of 100", callers: n, base: direct, what: "ClaimEvents and CompleteEvents", step: func(ctx context.Context, i int) (int, error) {
-				return batchEvents(ctx, s.clients[i%connections])
+				ids, err := batchEvents(ctx, s.clients[i%connections])
+				return len(ids), err
 			}})
 		}
 		if !slices.Contains(o.Callers, n) {
@@ -66,21 +67,14 @@ func (s *site) arms(ctx context.Context, o Options) ([]*arm, error) {
 
 // finish makes finished events on both sides.
 func (s *site) finish(ctx context.Context) ([]string, error) {
-	ids := make([]string, finished)
-	for i := range ids {
-		ids[i] = freshID()
-		if _, err := unaryEvent(ctx, s.clients[0], ids[i], false); err != nil {
+	var ids []string
+	for len(ids) < finished {
+		batch, err := batchEvents(ctx, s.clients[0])
+		if err != nil {
 			return nil, err
 		}
-		for _, sql := range []string{baseClaim, baseComplete} {
-			args := []any{namespace, consumer, source, ids[i]}
-			if sql == baseComplete {
-				args = append(args, result)
-			}
-			if _, err := s.admin.Exec(ctx, sql, args...); err != nil {
-				return nil, err
-			}
-		}
+		ids = append(ids, batch...)
 	}
-	return ids, nil
+	_, err := s.admin.Exec(ctx, baseFinished, namespace, consumer, source, ids, result)
+	return ids, err
 }

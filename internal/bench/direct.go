@@ -32,6 +32,8 @@ CREATE TABLE idemsvc_bench.event (
 ON CONFLICT DO NOTHING RETURNING state`
 	baseComplete = `UPDATE idemsvc_bench.event SET state = 2, result = $5, finished = now()
 WHERE namespace = $1 AND consumer = $2 AND source = $3 AND event_id = $4 AND state = 1`
+	baseFinished = `INSERT INTO idemsvc_bench.event (namespace, consumer, source, event_id, state, result, finished)
+SELECT $1, $2, $3, id, 2, $5, now() FROM unnest($4::text[]) id`
 	baseResult = `SELECT result FROM idemsvc_bench.event WHERE namespace = $1 AND consumer = $2 AND source = $3 AND event_id = $4 AND state = 2`
 )
 

@@ -78,32 +78,34 @@ func sessionEvent(ctx context.Context, s *idemsvc.Session) (int, error) {
 	return 1, err
 }
 
-// batchEvents claims and completes many fresh events in two calls.
-func batchEvents(ctx context.Context, c *idemsvc.Client) (int, error) {
+// batchEvents claims and completes many fresh events in two calls, and returns their IDs.
+func batchEvents(ctx context.Context, c *idemsvc.Client) ([]string, error) {
+	ids := make([]string, batchSize)
 	claim := &pb.ClaimEventsRequest{Namespace: namespace, Consumer: consumer, Claimant: idemsvc.NewClaimant()}
-	for range batchSize {
-		claim.Items = append(claim.Items, &pb.ClaimItem{Event: &pb.Event{Source: source, EventId: freshID()}})
+	for i := range ids {
+		ids[i] = freshID()
+		claim.Items = append(claim.Items, &pb.ClaimItem{Event: &pb.Event{Source: source, EventId: ids[i]}})
 	}
 	claimed, err := c.Idempotency().ClaimEvents(ctx, claim)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	complete := &pb.CompleteEventsRequest{}
 	for _, r := range claimed.GetResults() {
 		token, err := granted(r.GetResponse())
 		if err != nil {
-			return 0, fmt.Errorf("%w: %w", err, idemsvc.ItemErr(r.GetError()))
+			return nil, fmt.Errorf("%w: %w", err, idemsvc.ItemErr(r.GetError()))
 		}
 		complete.Items = append(complete.Items, &pb.CompleteEventRequest{Token: token, Result: result})
 	}
 	done, err := c.Idempotency().CompleteEvents(ctx, complete)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, r := range done.GetResults() {
 		if r.GetError() != nil {
-			return 0, idemsvc.ItemErr(r.GetError())
+			return nil, idemsvc.ItemErr(r.GetError())
 		}
 	}
-	return len(done.GetResults()), nil
+	return ids, nil
 }

@@ -249,7 +249,7 @@ func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 		it.read = needAll
 		return
 	}
-	if _, isClaim := it.cmd.(*idem.Claim); isClaim && !d.Writes() && d.Answer != nil && d.Answer.(*idem.ClaimAnswer).Outcome == idem.OutcomeRejected {
+	if a, ok := d.Answer.(*idem.ClaimAnswer); ok && a.Outcome == idem.OutcomeRejected { // no record is asked about it
 		it.settle(&d, s.Clock())
 		return
 	}

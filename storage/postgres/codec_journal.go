@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -80,13 +81,9 @@ func terms(n *idem.Entry, d *idem.Decision) string {
 		if parts[len(parts)-1] == "" {
 			return
 		}
-		t := idem.Term(ns, parts...)
-		for _, have := range list {
-			if have == t {
-				return
-			}
+		if t := idem.Term(ns, parts...); !slices.Contains(list, t) {
+			list = append(list, t)
 		}
-		list = append(list, t)
 	}
 	if n.Subject == idem.OnEvent && d.Event != nil && d.Event.New.ID() == n.ID {
 		e := d.Event.New

@@ -449,7 +449,7 @@ func TestSlowAnswerIsNoClockJump(t *testing.T) {
 	s, pool := openOn(t, url, quiet, p.dial)
 	grantOf(t, s, claimOf("ns", "a"))
 	before := scalar[int64](t, openPool(t, url), "SELECT epoch FROM idemsvc.meta")
-	p.delayAnswers(6 * time.Second)
+	p.delayAnswers(5200 * time.Millisecond)
 	if r := one(s, claimOf("ns", "b")); r.Err != nil {
 		t.Fatal(r.Err)
 	}

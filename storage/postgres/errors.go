@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -30,23 +29,16 @@ func classify(err error) class {
 	if err == nil {
 		return classOK
 	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return classifyState(pg.Code)
 	}
-	var ours errTimeout
-	if errors.As(err, &ours) {
+	if _, ours := errors.AsType[errTimeout](err); ours {
 		return classAway
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return classCancelled
 	}
-	var ne net.Error
-	var ce *pgconn.ConnectError
-	if errors.As(err, &ne) || errors.As(err, &ce) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) {
-		return classAway
-	}
-	return classAway // anything else without a SQLSTATE is a broken connection
+	return classAway // anything else without a SQLSTATE is a connection that broke or was never made
 }
 
 func classifyState(code string) class {
@@ -77,8 +69,8 @@ func classifyState(code string) class {
 // stale reports whether the error says that other connections to the same server are
 // dead or useless too.
 func stale(err error) bool {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		return classify(err) == classAway
 	}
 	switch pg.Code {
@@ -98,8 +90,7 @@ func outside(err error) error {
 	case classRetry, classLocked:
 		return fmt.Errorf("%w: %w", storage.ErrContended, err)
 	case classAway, classCancelled:
-		var pg *pgconn.PgError
-		if errors.As(err, &pg) {
+		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 			switch pg.Code {
 			case "42P01", "3F000", "42703", "42883":
 				return fmt.Errorf("%w: %w", storage.ErrSchema, err)

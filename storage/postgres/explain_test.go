@@ -27,8 +27,8 @@ import (
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	sent := &sentStatements{args: map[string][]any{}}
-	_, pool := exercised(t, sent)
-	url := pool.Config().ConnString()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	exercise(t, url, sent)
 	empty := connectTo(t, pgtest.Database(t, "idemsvc", migrate))
 	full := fillDatabase(t)
 
@@ -141,8 +141,8 @@ func unfinishedIn(q storage.UnfinishedQuery) func(context.Context, *postgres.Sto
 	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) { return s.Unfinished(ctx, q) }
 }
 
-// exercised is a store that has sent each of its statements.
-func exercised(t *testing.T, tracer pgx.QueryTracer) (*postgres.Store, *pgxpool.Pool) {
+// exercise lets a store send each of its statements.
+func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	t.Helper()
 	o := quiet
 	o.Policies = func(k idem.EventKey, typ string) *idem.Policy {
@@ -152,7 +152,6 @@ func exercised(t *testing.T, tracer pgx.QueryTracer) (*postgres.Store, *pgxpool.
 		}
 		return p
 	}
-	url := pgtest.Database(t, "idemsvc", migrate)
 	s, _ := openOn(t, url, o, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
 	pool := openPool(t, url) // for what the test does itself
 	ns := explained
@@ -226,7 +225,6 @@ func exercised(t *testing.T, tracer pgx.QueryTracer) (*postgres.Store, *pgxpool.
 			t.Fatal(l.name, err)
 		}
 	}
-	return s, pool
 }
 
 // fillDatabase opens a database with 50,000 events, thousands of live leases and

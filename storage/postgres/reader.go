@@ -54,11 +54,7 @@ func matches(v *storage.View, q storage.Query) bool {
 		return (e.Facts.ResourceType == q.Value && e.Facts.ResourceID == q.Name) ||
 			(e.Ordering != nil && e.Ordering.Resource.Type == q.Value && e.Ordering.Resource.Name == q.Name)
 	case storage.ByOutput:
-		for _, o := range e.Outputs {
-			if o == q.Value {
-				return true
-			}
-		}
+		return slices.Contains(e.Outputs, q.Value)
 	case storage.ByEffectKey:
 		for _, f := range v.Effects {
 			if f.Key.Key == q.Value {
@@ -169,8 +165,8 @@ func (s *Store) views(ctx context.Context, events []*idem.Event, now idem.Instan
 			Event: idem.Settled(e, now, s.policies(e.Key, e.Facts.Type)), Now: now,
 			Effects: w.ofEvent[id], Deliveries: deliveries[id], LaneOwners: names,
 		}
-		for j := len(w.attempts[id]) - 1; j >= 0; j-- {
-			v.Attempts = append(v.Attempts, w.attempts[id][j])
+		for _, a := range slices.Backward(w.attempts[id]) {
+			v.Attempts = append(v.Attempts, a)
 		}
 		v.Resources = resourcesOf(e, w)
 		out[i] = v
@@ -280,7 +276,7 @@ func (s *Store) RecordDeliveries(ctx context.Context, batch []storage.Delivery) 
 	if err != nil {
 		return err
 	}
-	list := append(genuine, kept...)
+	list := slices.Concat(genuine, kept)
 	if len(list) == 0 {
 		return nil
 	}

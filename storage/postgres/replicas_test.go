@@ -352,3 +352,86 @@ func TestDeliveryRecordedByTwoReplicasIsKeptOnce(t *testing.T) {
 		t.Errorf("%d records of 50 deliveries", n)
 	}
 }
+
+// What a replica remembers of a resource is a guess. Nothing is answered or written on it
+// that the write does not test.
+func TestStaleGuessDecidesNothing(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	a, pool := openOn(t, url, quiet)
+	b, _ := openOn(t, url, quiet)
+	check := func(tok *idem.Token, name string, value int64) *idem.Check {
+		return &idem.Check{Token: tok, Ordering: *lane(claimOf("ns", "x"), name, value).Ordering}
+	}
+	// granted on b, while a remembers the resource as an earlier owner left it, and the
+	// event from a heartbeat.
+	granted := func(t *testing.T, name string) (tok idem.Token, laneFence int64) {
+		t.Helper()
+		must[*idem.EndAnswer](t, a, completeOf(grantOf(t, a, lane(claimOf("ns", name+"-first"), name, 1)), "ok"))
+		c := lane(claimOf("ns", name+"-second"), name, 2)
+		ans := must[*idem.ClaimAnswer](t, b, c)
+		tok = tokenOf(c, ans)
+		must[*idem.ExtendAnswer](t, a, &idem.Extend{Token: tok, Lease: time.Hour})
+		return tok, ans.LaneFence
+	}
+	resource := func(t *testing.T, name string) (owned bool, value int64) {
+		t.Helper()
+		if err := pool.QueryRow(t.Context(), "SELECT owned, value FROM idemsvc.resource WHERE name = $1", name).Scan(&owned, &value); err != nil {
+			t.Fatal(err)
+		}
+		return owned, value
+	}
+	t.Run("the same version again", func(t *testing.T) {
+		tok, fence := granted(t, "same")
+		if ans := must[*idem.CheckAnswer](t, a, check(&tok, "same", 2)); ans.Verdict != idem.VerdictApply || ans.LaneFence != fence {
+			t.Errorf("%s under lane fence %d, want APPLY under %d", ans.Verdict, ans.LaneFence, fence)
+		}
+	})
+	t.Run("a higher version instead", func(t *testing.T) {
+		tok, fence := granted(t, "higher")
+		if ans := must[*idem.CheckAnswer](t, a, check(&tok, "higher", 3)); ans.Verdict != idem.VerdictApply || ans.LaneFence != fence {
+			t.Errorf("%s under lane fence %d, want APPLY under %d", ans.Verdict, ans.LaneFence, fence)
+		}
+		must[*idem.EndAnswer](t, a, completeOf(tok, "ok"))
+		if owned, value := resource(t, "higher"); owned || value != 3 {
+			t.Errorf("after completion: owned %v, version %d", owned, value)
+		}
+	})
+	t.Run("completion", func(t *testing.T) {
+		tok, _ := granted(t, "done")
+		must[*idem.EndAnswer](t, a, completeOf(tok, "ok"))
+		if owned, value := resource(t, "done"); owned || value != 2 {
+			t.Errorf("O-22: owned %v, version %d; want a free lane and version 2", owned, value)
+		}
+	})
+	t.Run("failure", func(t *testing.T) {
+		tok, _ := granted(t, "failed")
+		must[*idem.EndAnswer](t, a, failOf(tok))
+		if owned, value := resource(t, "failed"); owned || value != 1 {
+			t.Errorf("O-22: owned %v, version %d; want a free lane and version 1", owned, value)
+		}
+		if ans := must[*idem.ClaimAnswer](t, b, lane(claimOf("ns", "failed-next"), "failed", 7)); ans.Outcome != idem.OutcomeClaimed {
+			t.Errorf("O-22: the next on the lane: %s by %s, want CLAIMED", ans.Outcome, ans.Blocker.EventID)
+		}
+	})
+	t.Run("release", func(t *testing.T) {
+		tok, _ := granted(t, "released")
+		must[*idem.EndAnswer](t, a, &idem.Release{Token: tok, Why: "stop"})
+		if owned, value := resource(t, "released"); owned || value != 1 {
+			t.Errorf("O-22: owned %v, version %d; want a free lane and version 1", owned, value)
+		}
+	})
+	t.Run("a tie that is none any more", func(t *testing.T) {
+		must[*idem.EndAnswer](t, a, completeOf(grantOf(t, a, lane(claimOf("ns", "tie-5"), "tie", 5)), "ok"))
+		must[*idem.EndAnswer](t, b, completeOf(grantOf(t, b, lane(claimOf("ns", "tie-6"), "tie", 6)), "ok"))
+		if ans := must[*idem.ClaimAnswer](t, a, lane(claimOf("ns", "tie-late"), "tie", 5)); ans.Outcome != idem.OutcomeStale {
+			t.Errorf("an older version: %s (%s), want STALE", ans.Outcome, ans.Event.State)
+		}
+	})
+	t.Run("a lane that is free again", func(t *testing.T) {
+		tok := grantOf(t, a, lane(claimOf("ns", "free-1"), "free", 1))
+		must[*idem.EndAnswer](t, b, completeOf(tok, "ok"))
+		grantOf(t, a, lane(claimOf("ns", "free-2"), "free", 2))
+	})
+	checkJournal(t, pool)
+}

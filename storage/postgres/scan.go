@@ -131,7 +131,8 @@ func scanAttempt(rows pgx.Rows) (idem.Attempt, error) {
 	}
 	a.Event, a.Nonce = event, nonce
 	a.GrantedAt, a.EndedAt, a.DueAt = instant(granted), instant(ended), instant(due)
-	return a, decodeAttempt(detail, &a)
+	err := decodeAttempt(detail, &a)
+	return a, err
 }
 
 func scanMember(rows pgx.Rows, ep epochs, now idem.Instant, policy Policies) (idem.MemberEvent, error) {

@@ -59,7 +59,7 @@ func load(name string) string {
 		panic("postgres: " + err.Error()) // embedded at build time
 	}
 	var sb strings.Builder
-	for _, line := range strings.Split(string(b), "\n") {
+	for line := range strings.SplitSeq(string(b), "\n") {
 		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
 			sb.WriteString(line)
 			sb.WriteByte('\n')
