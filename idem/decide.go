@@ -101,6 +101,9 @@ func (w *World) rights(t *Token, p *Policy) (*Event, *Error) {
 	case alive:
 		return e, nil
 	case late:
+		if e.Round != e.GrantRound { // an operator has begun a new round: there is nothing to extend
+			return nil, errLost()
+		}
 		return nil, errExpired()
 	case ended:
 		if past != nil {

@@ -10,6 +10,8 @@ func decideCheck(w *World, c *Check, p *Policy) Decision {
 		if e, err = w.rights(c.Token, p); err != nil {
 			return refuse(err)
 		}
+	} else if c.By.IsZero() {
+		return refuse(&Error{Code: CodeInvalid, Field: "request_id", Detail: "without a claim token an event ref or a request ID is required: it makes the call safe to repeat"})
 	} else if c.Ordering.Mode == Sequential {
 		return refuse(&Error{Code: CodeInvalid, Field: "mode", Detail: "SEQUENTIAL needs a claim token: without one a crash between check and work would lose a version"})
 	}
@@ -124,14 +126,15 @@ func (k *check) again(i int, o *Ordering) Decision {
 	dr := begin(k.w, k.p, &k.d, k.e, nil)
 	dr.ew.Live = true
 	dr.ev.Lanes = append([]Lane(nil), k.e.Lanes...)
-	dr.ev.Lanes[i] = laneOf(o)
+	dr.ev.Lanes[i] = k.w.laneOf(k.p, k.r, o, k.by)
 	dr.enter(EntryVersionChecked, Processing, dr.ev.Reason, Entry{})
 	dr.main()
 	return k.answer(VerdictApply)
 }
 
-func laneOf(o *Ordering) Lane {
-	l := Lane{Resource: o.Resource.ID(), Version: o.Version}
+// laneOf is the reservation of a version by the event me.
+func (w *World) laneOf(p *Policy, r *Resource, o *Ordering, me ID) Lane {
+	l := Lane{Resource: o.Resource.ID(), Version: o.Version, Start: firstExpected(w, p, r, o.Version, me)}
 	if o.Transition != nil {
 		l.Machine, l.To = o.Transition.Machine, o.Transition.To
 	}
@@ -149,7 +152,7 @@ func (k *check) reserve(o *Ordering) Decision {
 	rw.New.Owned, rw.New.Owner, rw.New.OwnerFence = true, k.e.ID(), k.e.Fence
 	dr := begin(k.w, k.p, &k.d, k.e, nil)
 	dr.ew.Live = true
-	dr.ev.Lanes = append(append([]Lane(nil), k.e.Lanes...), laneOf(o))
+	dr.ev.Lanes = append(append([]Lane(nil), k.e.Lanes...), k.w.laneOf(k.p, k.r, o, k.by))
 	dr.enter(EntryVersionChecked, Processing, dr.ev.Reason, Entry{})
 	dr.main()
 	k.d.touchResources()
@@ -175,7 +178,7 @@ func (k *check) advance(o *Ordering) Decision {
 	k.a.State = n.State
 	k.d.Entries = append(k.d.Entries, Entry{
 		Kind: EntryVersionChecked, Subject: OnResource, ID: k.r.Key.ID(), Seq: k.r.Version + 1, Policy: k.p.Version,
-		First: k.r.Version == 0, Applied: []Lane{laneOf(o)},
+		First: k.r.Version == 0, Applied: []Lane{k.w.laneOf(k.p, k.r, o, k.by)},
 	})
 	return k.answer(VerdictApply)
 }

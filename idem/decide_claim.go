@@ -8,7 +8,7 @@ func decideClaim(w *World, c *Claim, p *Policy) Decision {
 	if w.Event != nil && w.Event.Key != c.Key {
 		return refuse(&Error{Code: CodeKeyCollision, Field: "event", Detail: "another key has the same hash"})
 	}
-	g := &claimGate{w: w, c: c, p: p, a: &ClaimAnswer{Max: p.MaxAttempts}}
+	g := &claimGate{w: w, c: c, p: p, id: c.Subject(), a: &ClaimAnswer{Max: p.MaxAttempts}}
 	if c.Facts.Signature == SignatureFailed || (!c.Facts.Signature.genuine() && p.signatureRequired(w.SeenVerified)) {
 		return g.answer(OutcomeRejected)
 	}
@@ -28,12 +28,13 @@ func decideClaim(w *World, c *Claim, p *Policy) Decision {
 
 // claimGate is the walk of one claim.
 type claimGate struct {
-	w *World
-	c *Claim
-	p *Policy
-	s *Event // the settled record, nil for none
-	d Decision
-	a *ClaimAnswer
+	w  *World
+	c  *Claim
+	p  *Policy
+	s  *Event // the settled record, nil for none
+	id ID
+	d  Decision
+	a  *ClaimAnswer
 }
 
 func (g *claimGate) answer(o Outcome) Decision {
@@ -94,17 +95,12 @@ func (g *claimGate) known() (Decision, bool) {
 	if g.p.RefuseMismatch && mismatch(&s.Facts, &c.Facts) {
 		return g.answer(OutcomeMismatch), true
 	}
-	if s.Replay && !c.AcceptReplay && s.State != Processing {
-		g.a.Replaying = true
+	if g.replaying() {
 		return g.answer(outcomeOf(s.SettledAs)), true
 	}
 	switch s.State {
 	case Received, FailedRetryable:
 	case Processing:
-		if s.Replay && s.SettledAs == Processed && !c.AcceptReplay {
-			g.a.Replaying = true
-			return g.answer(OutcomeAlreadyProcessed), true
-		}
 		return g.answer(OutcomeInProgress), true
 	default:
 		return g.byState(), true
@@ -137,10 +133,19 @@ func (g *claimGate) ghost() bool {
 	return past != nil && past.Claimant == g.c.Claimant && past.End != EndUndelivered
 }
 
+// replaying reports whether a replay is under way that the caller does not ask for: it is
+// told what the event was settled as. While the replay of an event that was not processed
+// runs, it is in progress for everybody.
+func (g *claimGate) replaying() bool {
+	is := g.s.Replay && !g.c.AcceptReplay && (g.s.State != Processing || g.s.SettledAs == Processed)
+	g.a.Replaying = g.a.Replaying || is
+	return is
+}
+
 // byState answers with the record's state.
 func (g *claimGate) byState() Decision {
-	if g.s.Replay && g.s.SettledAs == Processed {
-		g.a.Replaying = true
+	if g.replaying() {
+		return g.answer(outcomeOf(g.s.SettledAs))
 	}
 	return g.answer(outcomeOf(g.s.State))
 }
@@ -215,7 +220,7 @@ func (g *claimGate) grantFacts(s *Event) {
 func (g *claimGate) waives() bool {
 	s, c := g.s, g.c
 	switch {
-	case !c.Facts.Kind.fromProvider():
+	case s.State != FailedRetryable || !c.Facts.Kind.fromProvider():
 		return false
 	case c.ArrivedAt != 0 && c.ArrivedAt <= s.EndedAt:
 		return false
@@ -248,9 +253,6 @@ func (g *claimGate) end(kind EntryKind, to State, reason Reason, o Outcome) Deci
 	}
 	dr.ev.Waiting = Waiting{}
 	dr.ew.WaitingSince = Clear()
-	if to.Finished() || to == Held {
-		dr.ew.Due = Clear()
-	}
 	dr.ev.ByExpiry = false
 	dr.enter(kind, to, reason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
 	dr.main()
@@ -280,6 +282,7 @@ func (g *claimGate) wait(wt Waiting, o Outcome) Decision {
 func (g *claimGate) draft() *draft {
 	if g.w.Event == nil {
 		e := &Event{Key: g.c.Key, Facts: g.c.Facts, Round: 1, Stale: g.stale(), Ordering: g.c.Ordering}
+		e.Identify(g.id)
 		g.a.Fresh = true
 		g.d.Member = g.member()
 		return begin(g.w, g.p, &g.d, nil, e)
@@ -298,7 +301,7 @@ func (g *claimGate) member() *Member {
 	if o == nil || o.Mode != Sequential {
 		return nil
 	}
-	return &Member{Resource: o.Resource.ID(), Epoch: o.Version.Epoch, Value: o.Version.Value, Event: g.c.Key.ID()}
+	return &Member{Resource: o.Resource.ID(), Epoch: o.Version.Epoch, Value: o.Version.Value, Event: g.id}
 }
 
 func (g *claimGate) stale() StaleClaim {
@@ -329,14 +332,14 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.AttemptHash, e.GrantRound = c.Facts.PayloadHash, e.Round
 	e.ReplayDied = false
 	e.End, e.EndHash, e.EndState = NotEnded, ID{}, Absent
-	e.EndLate, e.EndFree, e.EndWhy, e.EndCount = false, false, "", 0
+	e.EndLate, e.EndFree, e.EndWhy, e.EndCount, e.EndDelay = false, false, "", 0, 0
 	e.Waiting = Waiting{}
 	e.LateReports = nil
 	e.Attempts++
 	e.Total++
 	e.Lanes = nil
 	if lane != nil {
-		e.Lanes = []Lane{laneOf(o)}
+		e.Lanes = []Lane{g.w.laneOf(g.p, lane.Old, o, g.id)}
 		lane.Lane, lane.OwnFence = true, true
 		lane.New.Owned, lane.New.Owner = true, e.ID()
 	}
@@ -351,13 +354,21 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	return g.answer(OutcomeClaimed)
 }
 
+// endDue is when the ending call said that the event is due again.
+func (e *Event) endDue() Instant {
+	if e.EndDelay <= 0 {
+		return 0
+	}
+	return e.EndedAt.Add(e.EndDelay)
+}
+
 // archive is the record's last grant as an attempt of its own, kept when the next
 // one is made.
 func (e *Event) archive() Attempt {
 	a := Attempt{
 		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.Round, Number: e.Total,
 		Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
-		End: e.End, EndHash: e.EndHash, DueAt: e.DueAt, AttemptHash: e.AttemptHash, Error: e.Error,
+		End: e.End, EndHash: e.EndHash, DueAt: e.endDue(), AttemptHash: e.AttemptHash, Error: e.Error,
 		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, EndCount: e.EndCount, Replay: e.Replay, Late: e.LateReports,
 	}
 	if e.End == EndCompleted {

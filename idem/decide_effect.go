@@ -281,8 +281,11 @@ func (e *Effect) done(result []byte, contentType string) {
 // also after the claim is lost.
 func decideReport(w *World, c *ReportEffect, p *Policy) Decision {
 	f := w.Effect
-	if f == nil || f.Key.Namespace != c.Token.Namespace || f.Generation != c.Token.Generation {
+	if f == nil || f.Key.Namespace != c.Token.Namespace || f.Generation < c.Token.Generation {
 		return refuse(errEffectLost())
+	}
+	if f.Generation > c.Token.Generation {
+		return earlierGeneration(w, c, p)
 	}
 	t := f.try(c.Token.Number, c.Token.Nonce)
 	if t == nil {
@@ -338,6 +341,21 @@ func decideReport(w *World, c *ReportEffect, p *Policy) Decision {
 		n.State, n.Error = EffectUnknown, c.Error
 		return k.report(n, Clear(), EffectOutcomeOpen)
 	}
+}
+
+// earlierGeneration refuses a report on a try whose effect another request has taken over
+// meanwhile. That something was done is a fact all the same: it is written down.
+func earlierGeneration(w *World, c *ReportEffect, p *Policy) Decision {
+	d := refuse(errEffectLost())
+	f := w.Effect
+	if c.State != EffectDone || f.Conflict(c) {
+		return d
+	}
+	n := f.clone()
+	n.Conflicts = append(slices.Clone(f.Conflicts), c.hash())
+	d.Effects = []*EffectWrite{{Old: f, New: n}}
+	d.Entries = []Entry{effectEntry(f, n, EntryEffectConflict, p)}
+	return d
 }
 
 // afterDone answers a report on an effect that is done: the first value stands, and a

@@ -1,10 +1,14 @@
 package idem
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // hash names a completion: the same call again gets the same answer.
 func (c *Complete) hash() ID {
 	parts := []string{"complete", c.ContentType, string(c.Result)}
+	parts = append(parts, strconv.Itoa(len(c.Outputs)))
 	parts = append(parts, c.Outputs...)
 	if c.Applied != nil {
 		parts = append(parts, "applied", strconv.FormatInt(c.Applied.Epoch, 10), strconv.FormatInt(c.Applied.Value, 10))
@@ -191,6 +195,7 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 			delay = p.Backoff.Delay(max(1, ev.Attempts), c.Draw)
 		}
 		dr.ew.Due = In(delay)
+		ev.EndDelay = max(delay, time.Microsecond)
 	} else {
 		dr.ew.Due = Clear()
 	}
@@ -302,27 +307,23 @@ func decideRelease(w *World, c *Release, p *Policy) Decision {
 	if !counted {
 		ev.Attempts--
 	}
-	to, reason, end := Received, NoReason, EndReleased
+	end := EndReleased
 	if c.Undelivered {
 		end = EndUndelivered
 	} else {
 		ev.Releases++
 	}
-	if counted && ev.Attempts >= p.MaxAttempts {
-		to, reason = DeadLettered, AttemptsExhausted
-		if ev.Replay {
-			to = dr.endReplay()
-		}
-	}
-	dr.close(end, hash, to)
+	dr.close(end, hash, Received)
 	ev.EndFree, ev.EndWhy = !counted, c.Why
 	dr.ew.Due = In(p.ReleaseDelay)
-	if c.Undelivered || p.ReleaseDelay <= 0 || to != Received {
+	if c.Undelivered || p.ReleaseDelay <= 0 {
 		dr.ew.Due = Clear()
+	} else {
+		ev.EndDelay = p.ReleaseDelay
 	}
-	dr.enter(EntryReleased, to, reason, Entry{Why: c.Why})
+	dr.enter(EntryReleased, Received, NoReason, Entry{Why: c.Why})
 	d.touchResources()
 	d.touchEffects()
-	d.Answer = &EndAnswer{Event: e, State: to, Counted: counted, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
+	d.Answer = &EndAnswer{Event: e, State: Received, Counted: counted, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
 	return d
 }

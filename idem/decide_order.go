@@ -45,7 +45,7 @@ func locate(w *World, p *Policy, r *Resource, o *Ordering, by ID, done bool) (pl
 	if r.Applied {
 		switch cmp := v.Compare(r.Current()); {
 		case cmp < 0:
-			if r.Mode == Sequential && v.Epoch == r.Epoch && v.Value >= r.Start && !done && !recorded(w, v, by) {
+			if r.Mode == Sequential && v.Epoch == r.Epoch && v.Value >= r.Start && !done && !recorded(w, v, by) && !forgotten(w, v, by) {
 				return placeSkipped, gap{}
 			}
 			return placeOlder, gap{}
@@ -81,20 +81,40 @@ func recorded(w *World, v Version, by ID) bool {
 	return false
 }
 
+// forgotten reports whether the event once had a record, which was purged: it was
+// finished then.
+func forgotten(w *World, v Version, by ID) bool {
+	if w.Event != nil {
+		return false
+	}
+	for _, m := range w.Members {
+		if m.Epoch == v.Epoch && m.Value == v.Value && m.Event == by {
+			return true
+		}
+	}
+	return false
+}
+
+// firstExpected is the first version of the series of v's epoch: as the policy says, or
+// the lowest that has been seen.
+func firstExpected(w *World, p *Policy, r *Resource, v Version, by ID) int64 {
+	if !r.Applied && p.StartAt > 0 {
+		return min(p.StartAt, v.Value)
+	}
+	first := v.Value
+	for _, m := range w.Members {
+		if m.Epoch == v.Epoch && m.Event != by && m.Value < first {
+			first = m.Value
+		}
+	}
+	return first
+}
+
 // findGap looks at what stands between the applied version and v.
 func findGap(w *World, p *Policy, r *Resource, v Version, by ID) (gap, bool) {
-	first := v.Value // without a start, the first one seen is the first
-	switch {
-	case r.Applied && r.Epoch == v.Epoch:
+	first := firstExpected(w, p, r, v, by)
+	if r.Applied && r.Epoch == v.Epoch {
 		first = r.Value + 1
-	case !r.Applied && p.StartAt > 0:
-		first = p.StartAt
-	default:
-		for _, m := range w.Members {
-			if m.Epoch == v.Epoch && m.Event != by && m.Value < first {
-				first = m.Value
-			}
-		}
 	}
 	if v.Value <= first {
 		return gap{}, false
@@ -148,7 +168,7 @@ func (g *claimGate) order() Decision {
 	if err := checkKind(r, o); err != nil {
 		return refuse(err)
 	}
-	me := g.c.Key.ID()
+	me := g.id
 	replay := g.s != nil && g.s.Replay
 	if r.Applied {
 		cur := r.Current()
@@ -213,7 +233,11 @@ func (g *claimGate) gap(r *Resource, o *Ordering, gp gap) (Decision, bool) {
 		return g.await(r, o, gp), true
 	}
 	if gp.missing {
-		passed := r.GapSince != 0 && g.p.Gap != GapWait && g.w.Now.Sub(r.GapSince) >= g.p.GapAfter
+		since := r.GapSince
+		if g.s != nil && g.s.Waiting.Kind == WaitingPredecessor && (since == 0 || g.s.WaitingSince < since) {
+			since = g.s.WaitingSince // it has waited since before the gap moved
+		}
+		passed := since != 0 && g.p.Gap != GapWait && g.w.Now.Sub(since) >= g.p.GapAfter
 		switch {
 		case g.w.guess():
 			return reread(), true
@@ -248,7 +272,7 @@ func (g *claimGate) await(r *Resource, o *Ordering, gp gap) Decision {
 
 // lane takes the resource's lane, settling an owner whose lease is over on the way.
 func (g *claimGate) lane(r *Resource, o *Ordering, tied bool) Decision {
-	busy, rr := laneBusy(g.w, g.p, &g.d, r, g.c.Key.ID())
+	busy, rr := laneBusy(g.w, g.p, &g.d, r, g.id)
 	if rr {
 		return reread()
 	}
@@ -310,10 +334,8 @@ func (dr *draft) applyLane(l Lane, v Version, fingerprint []byte) {
 		r.Owned = false
 	}
 	if !r.Applied || v.Compare(r.Current()) >= 0 {
-		if !r.Applied {
-			r.Start = v.Value
-		} else if v.Epoch != r.Epoch {
-			r.Start = v.Value
+		if !r.Applied || v.Epoch != r.Epoch {
+			r.Start = min(l.Start, v.Value)
 		}
 		r.Applied, r.Kind, r.Epoch, r.Value = true, v.Kind, v.Epoch, v.Value
 		r.AppliedBy = dr.ev.ID()

@@ -1,7 +1,9 @@
+//nolint:errcheck // an answer has the type that its command asks for; a panic fails the test
 package idem_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +55,7 @@ func (l *lab) claim(ev int, change func(*idem.Claim)) *idem.ClaimAnswer {
 	if d.Err != nil {
 		l.t.Fatalf("claim refused: %v", d.Err)
 	}
-	return d.Answer.(*idem.ClaimAnswer) //nolint:errcheck // a claim's answer
+	return d.Answer.(*idem.ClaimAnswer)
 }
 
 // grant claims and demands to be given it.
@@ -132,7 +134,7 @@ func TestGateSignature(t *testing.T) {
 		w := l.world(cmd)
 		w.SeenVerified = c.seen
 		d := idem.Decide(w, cmd, l.p)
-		a := d.Answer.(*idem.ClaimAnswer) //nolint:errcheck // a claim's answer
+		a := d.Answer.(*idem.ClaimAnswer)
 		if got := a.Outcome == idem.OutcomeRejected; got != c.rejected {
 			t.Errorf("%+v: rejected=%v", c, got)
 		}
@@ -298,11 +300,11 @@ func killFirst(l *lab) {
 func TestReentry(t *testing.T) {
 	l := newLab(t, nil)
 	c := l.newClaim(0, version(0, 1))
-	first := l.do(c).Answer.(*idem.ClaimAnswer) //nolint:errcheck // a claim's answer
+	first := l.do(c).Answer.(*idem.ClaimAnswer)
 	for i := range idem.MaxReentries {
 		again := *c
 		again.Nonce = number(1000 + int64(i))
-		a := l.do(&again).Answer.(*idem.ClaimAnswer) //nolint:errcheck // a claim's answer
+		a := l.do(&again).Answer.(*idem.ClaimAnswer)
 		if a.Outcome != idem.OutcomeClaimed || !a.Reentered || a.Granted || a.Event.Nonce != first.Event.Nonce || a.Event.Fence != first.Event.Fence ||
 			a.Event.LeaseUntil != first.Event.LeaseUntil || a.LaneFence != first.LaneFence || a.Event.Attempts != 1 {
 			t.Errorf("re-entry %d: %+v", i, a)
@@ -343,14 +345,14 @@ func TestAnomalies(t *testing.T) {
 	l := newLab(t, nil)
 	l.grant(0, func(c *idem.Claim) { c.Facts.PayloadHash = []byte("a") })
 	a := l.claim(0, func(c *idem.Claim) { c.Facts.PayloadHash = []byte("b"); c.Facts.Signature = idem.VerifiedLate })
-	if fmt.Sprint(a.Anomalies) != fmt.Sprint([]idem.Anomaly{idem.AnomalyLate, idem.AnomalyMismatch}) || a.Outcome != idem.OutcomeInProgress {
+	if !slices.Equal(a.Anomalies, []idem.Anomaly{idem.AnomalyLate, idem.AnomalyMismatch}) || a.Outcome != idem.OutcomeInProgress {
 		t.Errorf("%v %v", a.Outcome, a.Anomalies)
 	}
 	c := l.newClaim(1, func(c *idem.Claim) { c.Facts.OccurredAt = 5 })
 	w := l.world(c)
 	w.EpochStart = clock
 	d := idem.Decide(w, c, l.p)
-	if a := d.Answer.(*idem.ClaimAnswer); fmt.Sprint(a.Anomalies) != fmt.Sprint([]idem.Anomaly{idem.AnomalyRestored}) {
+	if a := d.Answer.(*idem.ClaimAnswer); !slices.Equal(a.Anomalies, []idem.Anomaly{idem.AnomalyRestored}) {
 		t.Errorf("first seen after a restore: %v", a.Anomalies)
 	}
 }
@@ -428,7 +430,7 @@ func TestSectionThree(t *testing.T) {
 			"complete:CLAIM_LOST,fail:CLAIM_LOST,extend:CLAIM_LOST,release:CLAIM_LOST,check:CLAIM_LOST,begin:CLAIM_LOST,record:CLAIM_LOST"},
 	}
 	for name, s := range standings {
-		for _, want := range strings.Split(s.want, ",") {
+		for want := range strings.SplitSeq(s.want, ",") {
 			call, answer, _ := strings.Cut(want, ":")
 			t.Run(name+"/"+call, func(t *testing.T) {
 				l := newLab(t, func(p *idem.Policy) { p.MaxAttempts = s.attempts })
@@ -512,7 +514,7 @@ func TestRepeatsGetTheirAnswer(t *testing.T) {
 		Late    bool
 	}
 	of := func(d idem.Decision) answer {
-		a := d.Answer.(*idem.EndAnswer) //nolint:errcheck // an ending call's answer
+		a := d.Answer.(*idem.EndAnswer)
 		return answer{a.State, a.Due, a.Counted, a.Attempt, a.Late}
 	}
 	fail := func(k idem.FailureKind) func(idem.Token) idem.Command {
@@ -653,6 +655,7 @@ func TestStarsSurvive(t *testing.T) {
 func TestReplays(t *testing.T) {
 	accept := func(c *idem.Claim) { c.AcceptReplay = true }
 	processed := func(t *testing.T) *lab {
+		t.Helper()
 		l := newLab(t, func(p *idem.Policy) { p.MaxAttempts = 1 })
 		l.end(l.grant(0, nil))
 		l.do(&idem.Replay{Event: l.dom.ids[0], RequestID: "r1"})
@@ -773,4 +776,21 @@ func TestReplays(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRepeatKeepsItsDueTime: a redelivery that comes to an end or a hold takes nothing
+// from the answer that the failed call was given.
+func TestRepeatKeepsItsDueTime(t *testing.T) {
+	for name, other := range map[string]int64{"stale": 2, "tied": 1} {
+		l := newLab(t, nil)
+		tok := l.grant(0, version(0, 1))
+		call := &idem.Fail{Token: tok, Error: idem.Failure{Kind: idem.Retryable}, Draw: 0.25}
+		first := l.do(call).Answer.(*idem.EndAnswer)
+		l.end(l.grant(1, version(0, other)))
+		l.claim(0, nil)
+		again := l.do(call).Answer.(*idem.EndAnswer)
+		if again.Due != first.Due || again.State != first.State {
+			t.Errorf("%s: first %v due %d, again %v due %d", name, first.State, first.Due, again.State, again.Due)
+		}
+	}
 }

@@ -1,3 +1,4 @@
+//nolint:errcheck // an answer has the type that its command asks for; a panic fails the test
 package idem_test
 
 import (
@@ -19,7 +20,7 @@ func (l *lab) begin(t idem.Token, id string, change func(*idem.BeginEffect)) *id
 	if d.Err != nil {
 		l.t.Fatalf("begin %s: %v", id, d.Err)
 	}
-	return d.Answer.(*idem.EffectAnswer) //nolint:errcheck // an effect's answer
+	return d.Answer.(*idem.EffectAnswer)
 }
 
 func (l *lab) report(t idem.EffectToken, s idem.EffectState, result string) string {

@@ -69,6 +69,7 @@ func (s Signature) genuine() bool { return s == Verified || s == VerifiedLate }
 // Event is the record of an event key.
 type Event struct {
 	Key     EventKey
+	id      ID // of the key, when it is known already: see Identify
 	Facts   Facts
 	Version int64 // row version; each rise has its journal entry
 
@@ -112,7 +113,8 @@ type Event struct {
 	EndLate  bool  // it came after the lease
 	EndFree  bool  // the attempt does not count
 	EndWhy   string
-	EndCount int32 // the round's attempts as the ending call was told
+	EndCount int32         // the round's attempts as the ending call was told
+	EndDelay time.Duration // from EndedAt to the due time that it was told, 0 for none
 	EndedAt  Instant
 	DueAt    Instant
 
@@ -137,7 +139,16 @@ type Event struct {
 }
 
 // ID names the record.
-func (e *Event) ID() ID { return e.Key.ID() }
+func (e *Event) ID() ID {
+	if e.id.IsZero() {
+		return e.Key.ID()
+	}
+	return e.id
+}
+
+// Identify tells the record its ID, which is that of its key, so that it need not be
+// hashed again.
+func (e *Event) Identify(id ID) { e.id = id }
 
 // live reports whether the claim is alive at the instant.
 func (e *Event) live(now Instant) bool { return e.State == Processing && e.LeaseUntil > now }
@@ -152,6 +163,7 @@ type DeliveryAnswer struct {
 type Lane struct {
 	Resource ID
 	Version  Version
+	Start    int64 // the first version expected of a sequential series, should this be the first applied
 	Machine  string
 	To       string
 }

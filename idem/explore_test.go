@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -97,8 +98,8 @@ func (n *node) standing(g int) string {
 }
 
 func (n *node) lastGrant(ev int) int {
-	for g := len(n.grants) - 1; g >= 0; g-- {
-		if n.grants[g].ev == ev {
+	for g, gr := range slices.Backward(n.grants) {
+		if gr.ev == ev {
 			return g
 		}
 	}
@@ -346,6 +347,7 @@ func (n *node) command(o op) idem.Command {
 			c.AcceptReplay = true
 		case doClaimAgain:
 			c.Claimant = n.grants[o.g].claimant
+		default:
 		}
 		return c
 	case doComplete:
@@ -451,9 +453,6 @@ func (n *node) pass(o op) *node {
 		e := *c.ev[o.ev]
 		e.DueAt = clock
 		c.ev[o.ev] = &e
-		if g := c.lastGrant(int(o.ev)); g >= 0 && c.grants[g].endDue > clock {
-			c.grants[g].endDue = clock
-		}
 	case stepEffect:
 		f := *c.fx[o.a]
 		f.LeaseUntil = clock
@@ -463,6 +462,7 @@ func (n *node) pass(o op) *node {
 		r := *c.res[o.a]
 		r.GapSince = clock - idem.Instant(n.dom.policy.GapAfter.Microseconds()) - 1
 		c.res[o.a] = &r
+	default:
 	}
 	return c
 }
@@ -708,8 +708,8 @@ func (x *explorer) path(queue []visit, at int, last op) []string {
 		ops = append(ops, queue[i].by)
 	}
 	var lines []string
-	for i := len(ops) - 1; i >= 0; i-- {
-		lines = append(lines, ops[i].String())
+	for _, o := range slices.Backward(ops) {
+		lines = append(lines, o.String())
 	}
 	return append(lines, last.String())
 }

@@ -1,3 +1,4 @@
+//nolint:errcheck // an answer has the type that its command asks for; a panic fails the test
 package idem_test
 
 import (
@@ -470,8 +471,9 @@ func (j *judge) overtaken(ev int) bool {
 		return true
 	case idem.Held:
 		return !j.n.evw[ev].hold
+	default:
+		return false
 	}
-	return false
 }
 
 func (j *judge) complete(c *idem.Complete) {
@@ -702,6 +704,7 @@ func (j *judge) check(c *idem.Check) {
 		j.need(h >= 0, "P1 one lane", "a free lane was called busy")
 	case idem.VerdictStale:
 		j.need(w.done && c.Ordering.Version.Compare(w.max) < 0, "only a completed version supersedes", "a version was called stale")
+	default:
 	}
 	if h >= 0 && (!w.done || c.Ordering.Version.Compare(w.max) > 0) && c.Ordering.Mode == idem.LatestWins {
 		j.need(a.Verdict == idem.VerdictBusy, "P1 one lane", "a held lane got %v", a.Verdict)
@@ -743,6 +746,7 @@ func (j *judge) begin(c *idem.BeginEffect) {
 		j.need(w.unknown, "effects once", "OUTCOME_UNKNOWN and it is known")
 	case idem.EffectMismatch:
 		j.need(other && a.Effect == nil, "mismatch tells nothing", "REQUEST_MISMATCH carries the other's record")
+	default:
 	}
 	if w.done {
 		j.need(a.Verdict == idem.EffectAlreadyDone || a.Verdict == idem.EffectMismatch, "effects once", "an effect that is done got %v", a.Verdict)
@@ -766,6 +770,7 @@ func (j *judge) record(c *idem.RecordEffect) {
 		w.downstream = a.Effect.DownstreamKey()
 	case idem.EffectAlreadyDone:
 		j.need(w.done && string(a.Effect.Result) == w.value, "effects once", "ALREADY_DONE with %q, reported was %q", a.Effect.Result, w.value)
+	default:
 	}
 }
 

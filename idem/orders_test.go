@@ -1,3 +1,4 @@
+//nolint:errcheck // an answer has the type that its command asks for; a panic fails the test
 package idem_test
 
 import (
@@ -16,7 +17,7 @@ func (l *lab) check(t *idem.Token, r int, v int64) (*idem.CheckAnswer, *idem.Err
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	return d.Answer.(*idem.CheckAnswer), nil //nolint:errcheck // a check's answer
+	return d.Answer.(*idem.CheckAnswer), nil
 }
 
 func (l *lab) verdict(what string, t *idem.Token, r int, v int64, want idem.Verdict) *idem.CheckAnswer {
@@ -113,7 +114,7 @@ func TestCheckSequence(t *testing.T) {
 	tok := l.grant(0, nil)
 	ask := func(v int64) *idem.CheckAnswer {
 		d := l.do(&idem.Check{Token: &tok, Ordering: *ordering(0, idem.Sequential, v)})
-		return d.Answer.(*idem.CheckAnswer) //nolint:errcheck // a check's answer
+		return d.Answer.(*idem.CheckAnswer)
 	}
 	if a := ask(3); a.Verdict != idem.VerdictGap || a.Expected == nil || a.Expected.Value != 1 {
 		t.Errorf("a gap: %+v", a)

@@ -231,7 +231,7 @@ func sorted[K interface{ comparable }, V any](m map[K]V) []K {
 func parseStates(t *testing.T, page string) (table map[transition]bool, diagram map[string]string) {
 	t.Helper()
 	table, diagram = map[transition]bool{}, map[string]string{}
-	for _, line := range strings.Split(page, "\n") {
+	for line := range strings.SplitSeq(page, "\n") {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "| ") && strings.Count(line, "|") == 5:

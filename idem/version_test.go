@@ -44,7 +44,8 @@ func TestVersionOrder(t *testing.T) {
 				v.Epoch, v.Value = small(v.Epoch), small(v.Value)
 			}
 		}
-		if a.Compare(b) != -b.Compare(a) || a.Compare(a) != 0 {
+		same := a
+		if a.Compare(b) != -b.Compare(a) || a.Compare(same) != 0 {
 			return false
 		}
 		return a.Compare(b) > 0 || b.Compare(c) > 0 || a.Compare(c) <= 0

@@ -3,7 +3,6 @@ package idemsvc_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"time"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
@@ -16,7 +15,8 @@ func ExampleClient_Claim() {
 	defer stop()
 	client, err := idemsvc.Dial(addr, idemsvc.WithNamespace("dev"), idemsvc.WithConsumer("billing"))
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = client.Close() }()
 
@@ -25,13 +25,15 @@ func ExampleClient_Claim() {
 	for range 2 {
 		answer, err := client.Claim(ctx, &idemsvc.Event{Source: "stripe", EventId: "evt_123"})
 		if err != nil {
-			log.Fatal(err) // answer the provider 503
+			fmt.Println(err) // answer the provider 503
+			return
 		}
 		switch answer.Advice() {
 		case idemsvc.Process:
 			fmt.Println("processing, attempt", answer.Claim.GetAttempt())
 			if _, err := answer.Claim.Complete(ctx, idemsvc.WithResult([]byte("invoice/42"), "text/plain")); err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 		case idemsvc.Acknowledge:
 			fmt.Printf("done before: %s\n", answer.GetExisting().GetResult())
@@ -51,19 +53,22 @@ func ExampleClaim_BeginEffect() {
 	defer stop()
 	client, err := idemsvc.Dial(addr, idemsvc.WithNamespace("dev"), idemsvc.WithConsumer("mailer"))
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = client.Close() }()
 
 	ctx := context.Background()
 	answer, err := client.Claim(ctx, &idemsvc.Event{Source: "shop", EventId: "order-7"})
 	if err != nil || answer.Claim == nil {
-		log.Fatal(answer, err)
+		fmt.Println(answer, err)
+		return
 	}
 	for range 2 {
 		mail, err := answer.Claim.BeginEffect(ctx, idemsvc.EventScope, "confirmation-mail")
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		if !mail.Perform() {
 			fmt.Printf("sent before: %s\n", mail.GetResult())
@@ -71,7 +76,8 @@ func ExampleClaim_BeginEffect() {
 		}
 		fmt.Println("sending")
 		if _, err := mail.Done(ctx, []byte("message-1"), "text/plain"); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 	}
 	// Output:
@@ -85,7 +91,8 @@ func ExampleClient_Session() {
 	defer stop()
 	client, err := idemsvc.Dial(addr)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = client.Close() }()
 
@@ -98,7 +105,8 @@ func ExampleClient_Session() {
 		}},
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(answer.GetClaimEvent().GetAdvice())
 	// Output: ADVICE_PROCESS

@@ -51,7 +51,9 @@ func startReplica(addr string, backend storage.Backend, change ...func(*server.C
 	go func() { served <- srv.Serve(lis) }()
 	stop := func() {
 		srv.Stop(context.Background())
-		<-served
+		if err := <-served; err != nil {
+			panic(fmt.Sprint("served: ", err))
+		}
 		_ = store.Close(context.Background())
 	}
 	return &replica{addr: lis.Addr().String(), stop: sync.OnceFunc(stop)}, nil

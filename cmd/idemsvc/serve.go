@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -120,9 +121,9 @@ type store struct {
 // ends, from the top to the bottom.
 func (s *store) close(ctx context.Context) error {
 	var faults []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
+	for _, f := range slices.Backward(s.closers) {
 		cctx, cancel := context.WithTimeout(ctx, stopMargin)
-		faults = append(faults, s.closers[i](cctx))
+		faults = append(faults, f(cctx))
 		cancel()
 	}
 	s.closers = nil

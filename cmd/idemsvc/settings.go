@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,7 +176,7 @@ func code(s string) string {
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word
@@ -245,12 +246,10 @@ func number(v *int, least, most int) func(string) error {
 
 func oneOf(v *string, allowed ...string) func(string) error {
 	return func(s string) error {
-		for _, a := range allowed {
-			if s == a {
-				*v = s
-				return nil
-			}
+		if !slices.Contains(allowed, s) {
+			return fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
 		}
-		return fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
+		*v = s
+		return nil
 	}
 }

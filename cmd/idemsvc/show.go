@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -43,14 +44,14 @@ func (c *cli) showEvent(e *pb.EventView) {
 		c.line("payload", plural(e.GetPayloadSize(), "byte"))
 	}
 	for _, d := range e.GetDeliveries() {
-		what := word(d.GetDisposition().String(), "DISPOSITION_")
+		what := []string{word(d.GetDisposition().String(), "DISPOSITION_")}
 		if k := d.GetDelivery().GetKind(); k != 0 {
-			what += ", " + word(k.String(), "DELIVERY_KIND_")
+			what = append(what, word(k.String(), "DELIVERY_KIND_"))
 		}
 		for _, a := range d.GetAnomalies() {
-			what += ", " + word(a.String(), "ANOMALY_")
+			what = append(what, word(a.String(), "ANOMALY_"))
 		}
-		c.line("delivery", when(d.GetRecordedAt())+"  "+what)
+		c.line("delivery", when(d.GetRecordedAt())+"  "+strings.Join(what, ", "))
 	}
 	for _, x := range e.GetConsumers() {
 		c.showConsumer(x)

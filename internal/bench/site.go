@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -46,8 +47,8 @@ func (s *site) later(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *site) close() error {
 	var faults []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		faults = append(faults, s.closers[i]())
+	for _, f := range slices.Backward(s.closers) {
+		faults = append(faults, f())
 	}
 	s.closers = nil
 	return errors.Join(faults...)
@@ -140,13 +141,13 @@ func poolOf(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
 // serve runs the server in a process of its own, so that its CPU can be told from the
 // callers', and returns its address.
 func (s *site) serve(ctx context.Context, o Options) (string, error) {
-	args := append(o.Server[1:len(o.Server):len(o.Server)], "serve")
+	args := slices.Concat(o.Server[1:], []string{"serve"})
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), o.Server[0], args...)
 	cmd.Env = append(childproc.Environ("IDEMSVC_"),
 		"IDEMSVC_DATABASE_URL="+s.url, "IDEMSVC_LISTEN=127.0.0.1:0", "IDEMSVC_NAMESPACES="+namespace, "IDEMSVC_LOG_LEVEL=error")
 	for _, kv := range os.Environ() {
-		if strings.HasPrefix(kv, "IDEMSVC_BENCH_SERVER_") { // more settings for the server under test
-			cmd.Env = append(cmd.Env, "IDEMSVC_"+strings.TrimPrefix(kv, "IDEMSVC_BENCH_SERVER_"))
+		if setting, ok := strings.CutPrefix(kv, "IDEMSVC_BENCH_SERVER_"); ok { // more settings for the server under test
+			cmd.Env = append(cmd.Env, "IDEMSVC_"+setting)
 		}
 	}
 	cmd.Stderr = os.Stderr

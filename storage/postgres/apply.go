@@ -12,6 +12,7 @@ import (
 // item is one command on its way through a batch.
 type item struct {
 	cmd    idem.Command
+	id     idem.ID        // of its event record, zero for none
 	order  *idem.Ordering // whose resource the decision needs
 	dec    *idem.Decision // decided and to be written
 	guess  bool           // decided on a guess
@@ -41,7 +42,7 @@ const maxFailures = 2
 func (s *Store) Apply(ctx context.Context, batch []idem.Command) []storage.Result {
 	items := make([]*item, len(batch))
 	for i, c := range batch {
-		items[i] = &item{cmd: c, order: idem.OrderingOf(c)}
+		items[i] = &item{cmd: c, id: c.Subject(), order: idem.OrderingOf(c)}
 		s.start(items[i])
 	}
 	s.run(ctx, items)
@@ -218,7 +219,7 @@ func (s *Store) start(it *item) {
 	}
 }
 
-func (it *item) subject() idem.ID { return it.cmd.Subject() }
+func (it *item) subject() idem.ID { return it.id }
 
 // remembered is the guess for a command with a token: the record as this replica wrote
 // it last.

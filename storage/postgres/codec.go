@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"time"
+
 	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/internal/tlv"
 )
@@ -191,6 +193,7 @@ func putLane(w *tlv.Writer, l idem.Lane) {
 	w.Group(2, func(g *tlv.Writer) { putVersion(g, l.Version) })
 	w.String(3, l.Machine)
 	w.String(4, l.To)
+	w.Int(5, l.Start)
 }
 
 func getLane(r *tlv.Reader) (l idem.Lane) {
@@ -204,6 +207,8 @@ func getLane(r *tlv.Reader) (l idem.Lane) {
 			l.Machine = f.String()
 		case 4:
 			l.To = f.String()
+		case 5:
+			l.Start = f.Int()
 		}
 	}
 	return l
@@ -319,6 +324,7 @@ func encodeDetail(e *idem.Event) []byte {
 	w.Bool(33, e.ReplayDied)
 	w.Int(34, int64(e.GrantRound))
 	w.Int(35, int64(e.EndCount))
+	w.Int(36, int64(e.EndDelay))
 	return w.Out()
 }
 
@@ -416,6 +422,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.GrantRound = f.Int32()
 	case 35:
 		e.EndCount = f.Int32()
+	case 36:
+		e.EndDelay = time.Duration(f.Int())
 	}
 }
 

@@ -32,11 +32,7 @@ func grantSome(t *testing.T, b storage.Backend, ns string, n int) (last idem.Tok
 		cmds[i] = claimOf(ns, fmt.Sprint("e", i))
 	}
 	for i, r := range b.Apply(t.Context(), cmds) {
-		a, ok := r.Answer.(*idem.ClaimAnswer)
-		if r.Err != nil || !ok || a.Outcome != idem.OutcomeClaimed {
-			t.Fatalf("claim %d: %s", i, outcomeOf(r))
-		}
-		if tok := tokenOf(cmds[i].(*idem.Claim), a); tok.Fence > last.Fence {
+		if tok := tokenFrom(t, cmds[i], r); tok.Fence > last.Fence {
 			last = tok
 		}
 	}
@@ -107,7 +103,7 @@ func restoreDump(t *testing.T, from, to *embedded.Server) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	// Newer versions of pg_dump write commands of psql.
 	var sql []string
-	for _, line := range strings.Split(string(dump), "\n") {
+	for _, line := range strings.SplitSeq(string(dump), "\n") {
 		if !strings.HasPrefix(line, `\`) {
 			sql = append(sql, line)
 		}

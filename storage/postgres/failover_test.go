@@ -71,12 +71,11 @@ func TestServerRestartedBetweenBatches(t *testing.T) {
 // worker claims and completes until told to stop, and repeats whatever failed with the
 // same identity. It returns what it found broken.
 type worker struct {
-	b         storage.Backend
-	ns        string
-	done      []idem.EventKey
-	failures  int
-	broken    []string
-	maxErrors int
+	b        storage.Backend
+	ns       string
+	done     []idem.EventKey
+	failures int
+	broken   []string
 }
 
 func (w *worker) run(stop *atomic.Bool, id int) {
@@ -390,7 +389,7 @@ func TestForeignInsertHoldsUpItsOwnKeyOnly(t *testing.T) {
 	}
 	t.Logf("the batch took %v", time.Since(start))
 	onConn(t, conn, "ROLLBACK")
-	grantOf(t, s, cmds[7].(*idem.Claim))
+	tokenFrom(t, cmds[7], one(s, cmds[7]))
 }
 
 // trouble makes the database refuse to write some records, with the given SQLSTATE.
@@ -551,9 +550,11 @@ var cutCases = []cutCase{
 			return c, c.Key
 		},
 		same: func(t *testing.T, first, second storage.Result) {
-			b := second.Answer.(*idem.ClaimAnswer)
-			if b.Outcome != idem.OutcomeClaimed {
-				t.Errorf("repeat: %s", b.Outcome)
+			t.Helper()
+			b, ok := second.Answer.(*idem.ClaimAnswer)
+			if !ok || b.Outcome != idem.OutcomeClaimed {
+				t.Errorf("repeat: %s", outcomeOf(second))
+				return
 			}
 			if a, ok := first.Answer.(*idem.ClaimAnswer); ok && (a.Outcome != b.Outcome || a.Event.Fence != b.Event.Fence || a.Event.Nonce != b.Event.Nonce || a.Event.LeaseUntil != b.Event.LeaseUntil) {
 				t.Errorf("first %s %d until %d, then %s %d until %d", a.Outcome, a.Event.Fence, a.Event.LeaseUntil, b.Outcome, b.Event.Fence, b.Event.LeaseUntil)
@@ -563,6 +564,7 @@ var cutCases = []cutCase{
 	{
 		name: "Complete",
 		setup: func(t *testing.T, s storage.Backend, n int) (idem.Command, idem.EventKey) {
+			t.Helper()
 			c := lane(claimOf("ns", fmt.Sprint("e", n)), fmt.Sprint("r", n), 1)
 			return completeOf(grantOf(t, s, c), "ok"), c.Key
 		},
@@ -571,6 +573,7 @@ var cutCases = []cutCase{
 	{
 		name: "Fail",
 		setup: func(t *testing.T, s storage.Backend, n int) (idem.Command, idem.EventKey) {
+			t.Helper()
 			c := claimOf("ns", fmt.Sprint("e", n))
 			return failOf(grantOf(t, s, c)), c.Key
 		},
@@ -579,6 +582,7 @@ var cutCases = []cutCase{
 	{
 		name: "BeginEffect", effects: 1,
 		setup: func(t *testing.T, s storage.Backend, n int) (idem.Command, idem.EventKey) {
+			t.Helper()
 			c, b := begunEffect(t, s, n)
 			return b, c.Key
 		},
@@ -587,6 +591,7 @@ var cutCases = []cutCase{
 	{
 		name: "ReportEffect", effects: 1,
 		setup: func(t *testing.T, s storage.Backend, n int) (idem.Command, idem.EventKey) {
+			t.Helper()
 			c, b := begunEffect(t, s, n)
 			a := must[*idem.EffectAnswer](t, s, b)
 			return &idem.ReportEffect{Token: a.Token, State: idem.EffectDone, Result: []byte("ok")}, c.Key

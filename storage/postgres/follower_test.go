@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -376,23 +377,33 @@ func TestOneBadRecordDoesNotStopTheSweep(t *testing.T) {
 		make func(t *testing.T, pool *pgxpool.Pool)
 	}{
 		{"event locked by a stranger", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
 			conn := connectTo(t, pool.Config().ConnString())
 			onConn(t, conn, "BEGIN")
 			onConn(t, conn, "SELECT FROM idemsvc.event WHERE id = $1 FOR UPDATE", id)
 		}},
 		{"list entry locked by a stranger", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
 			conn := connectTo(t, pool.Config().ConnString())
 			onConn(t, conn, "BEGIN")
 			onConn(t, conn, "SELECT FROM idemsvc.unfinished WHERE id = $1 FOR UPDATE", id)
 		}},
-		{"violates a constraint", func(t *testing.T, pool *pgxpool.Pool) { trouble(t, pool, "23514", "NEW.event_id = 'e250'") }},
+		{"violates a constraint", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
+			trouble(t, pool, "23514", "NEW.event_id = 'e250'")
+		}},
 		{"its entry cannot be written", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
 			execSQL(t, pool, fmt.Sprintf("ALTER TABLE idemsvc.journal ADD CONSTRAINT odd CHECK (id <> '%x' OR kind <> 6) NOT VALID", id))
 		}},
 		{"cannot be read", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
 			execSQL(t, pool, `UPDATE idemsvc.event SET detail = '\xff' WHERE id = $1`, id)
 		}},
-		{"deadlocks", func(t *testing.T, pool *pgxpool.Pool) { trouble(t, pool, "40P01", "NEW.event_id = 'e250'") }},
+		{"deadlocks", func(t *testing.T, pool *pgxpool.Pool) {
+			t.Helper()
+			trouble(t, pool, "40P01", "NEW.event_id = 'e250'")
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -460,9 +471,7 @@ func TestSessionSettingsMoveNoLease(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(settings), func(t *testing.T) {
 			s, _ := openOn(t, url, quiet, func(c *pgxpool.Config) {
-				for k, v := range settings {
-					c.ConnConfig.RuntimeParams[k] = v
-				}
+				maps.Copy(c.ConnConfig.RuntimeParams, settings)
 			})
 			old := claimOf("ns", fmt.Sprint("old", i))
 			tok := grantOf(t, plain, old)

@@ -54,6 +54,17 @@ func tokenOf(c *idem.Claim, a *idem.ClaimAnswer) idem.Token {
 	return idem.Token{Namespace: c.Key.Namespace, Consumer: c.Key.Consumer, Event: c.Key.ID(), Fence: a.Event.Fence, Nonce: a.Event.Nonce}
 }
 
+// tokenFrom is the token of a granted claim's result; its command is one of claimOf.
+func tokenFrom(t testing.TB, c idem.Command, r storage.Result) idem.Token {
+	t.Helper()
+	claim, ok := c.(*idem.Claim)
+	a, granted := r.Answer.(*idem.ClaimAnswer)
+	if r.Err != nil || !ok || !granted || a.Outcome != idem.OutcomeClaimed {
+		t.Fatalf("%T: %s, want CLAIMED", c, outcomeOf(r))
+	}
+	return tokenOf(claim, a)
+}
+
 func completeOf(tok idem.Token, result string) *idem.Complete {
 	return &idem.Complete{Token: tok, Result: []byte(result), ContentType: "text/plain"}
 }

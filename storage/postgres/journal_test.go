@@ -318,10 +318,7 @@ func TestUpdatesAreHOT(t *testing.T) {
 				}
 				ends := make([]idem.Command, size)
 				for j, r := range s.Apply(t.Context(), cmds) {
-					if r.Err != nil {
-						t.Fatal(r.Err)
-					}
-					ends[j] = completeOf(tokenOf(cmds[j].(*idem.Claim), r.Answer.(*idem.ClaimAnswer)), "ok")
+					ends[j] = completeOf(tokenFrom(t, cmds[j], r), "ok")
 				}
 				for _, r := range s.Apply(t.Context(), ends) {
 					if r.Err != nil {

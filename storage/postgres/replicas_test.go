@@ -146,7 +146,7 @@ func TestOppositeBatchesNeverDeadlock(t *testing.T) {
 						if a, ok := res.Answer.(*idem.ClaimAnswer); ok && a.Outcome == idem.OutcomeClaimed && a.Granted {
 							grants.Add(1)
 							select {
-							case tokens <- tokenOf(part[j].(*idem.Claim), a):
+							case tokens <- tokenFrom(t, part[j], res):
 							default:
 							}
 						}
@@ -434,4 +434,36 @@ func TestStaleGuessDecidesNothing(t *testing.T) {
 		grantOf(t, a, lane(claimOf("ns", "free-2"), "free", 2))
 	})
 	checkJournal(t, pool)
+}
+
+// P6: while a replay of a processed event runs, a claimant whose own claim of it has ended
+// is told so too: the one who processed it, and one who had failed before.
+func TestOwnersDuplicateDuringReplayIsAlreadyProcessed(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	failed, c := claimOf("ns", "e"), claimOf("ns", "e")
+	must[*idem.EndAnswer](t, s, failOf(grantOf(t, s, failed)))
+	execSQL(t, pool, "UPDATE idemsvc.event SET due_at = clock_timestamp() - interval '1 s'")
+	tok := grantOf(t, s, c)
+	must[*idem.EndAnswer](t, s, completeOf(tok, "ok"))
+	must[*idem.EndAnswer](t, s, &idem.Replay{Event: tok.Event, RequestID: "again", Who: "op", Why: "test"})
+	claimants := []struct {
+		name  string
+		claim *idem.Claim
+	}{{"the one who processed it", c}, {"one who had failed", failed}, {"somebody else", claimOf("ns", "e")}}
+	ask := func(state string) {
+		t.Helper()
+		for _, x := range claimants {
+			if a := must[*idem.ClaimAnswer](t, s, x.claim); a.Outcome != idem.OutcomeAlreadyProcessed {
+				t.Errorf("replay %s: %s is told %s, want ALREADY_PROCESSED", state, x.name, a.Outcome)
+			}
+		}
+	}
+	ask("waiting")
+	run := claimOf("ns", "e")
+	run.AcceptReplay = true
+	again := grantOf(t, s, run)
+	ask("running")
+	must[*idem.EndAnswer](t, s, failOf(again))
+	ask("failed, to be tried again")
 }

@@ -61,6 +61,7 @@ func scanEvent(rows pgx.Rows, ep epochs) (*idem.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Identify(id)
 	e.CreatedAt = idem.InstantOf(created)
 	e.Nonce = uuid(nonce)
 	e.Lease = time.Duration(leaseUS) * time.Microsecond

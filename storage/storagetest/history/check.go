@@ -1,3 +1,4 @@
+//nolint:errcheck // an answer has the type that its command asks for; a panic shows a broken history
 package history
 
 import (
@@ -688,6 +689,7 @@ func (k *checker) lane(l *lanes) {
 			if !known {
 				k.report("P8", fmt.Sprintf("version %d was called stale, and nothing newer completed", v.Value), c)
 			}
+		default:
 		}
 		for _, s := range sure {
 			if before(s.c, c) && (a.Current == nil || a.Current.Compare(s.v) < 0) {

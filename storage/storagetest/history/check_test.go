@@ -90,7 +90,7 @@ func (s *story) failed(k idem.EventKey, fence int64) *story {
 func (s *story) performs(k idem.EventKey, fence int64, number int32, second int) *story {
 	tok := token(k, fence)
 	f := &idem.Effect{Key: eff, Generation: 1, State: idem.EffectBegun, LeaseUntil: at(second + 10)}
-	return s.call(&idem.BeginEffect{Token: &tok, Key: eff, BeginID: "b" + string(rune('0'+number))},
+	return s.call(&idem.BeginEffect{Token: &tok, Key: eff, BeginID: "b" + string('0'+number)},
 		&idem.EffectAnswer{Verdict: idem.EffectPerform, Effect: f, Attempt: number, Token: try(number), Now: at(second)})
 }
 

@@ -30,7 +30,7 @@ type Call struct {
 
 // String describes the call for people.
 func (c *Call) String() string {
-	what := "?"
+	var what string
 	switch {
 	case c.Unknown != nil:
 		what = "unknown: " + c.Unknown.Error()
