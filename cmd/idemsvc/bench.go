@@ -17,7 +17,7 @@ import (
 func (c *cli) benchCommands() []command {
 	return []command{{
 		name: "bench", brief: "Measure the service against one-row SQL on this machine",
-		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios, and what an event costs: CPU of PostgreSQL, server and callers, and bytes of write-ahead log. Takes a few minutes.",
+		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios, and what an event costs: CPU of PostgreSQL, server and callers, and bytes of write-ahead log. Takes a few minutes. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
 		prepare: c.bench,
 	}}
 }

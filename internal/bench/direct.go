@@ -11,7 +11,7 @@ import (
 )
 
 // poolSizes are the sizes of pools from which the base takes the best.
-var poolSizes = []int{8, 16, 32, 64} //nolint:gochecknoglobals // a constant
+var poolSizes = []int{8, 16, 32, 64}
 
 // The base: what a program does that keeps a table of processed events of its own.
 const (

@@ -103,7 +103,7 @@ func restoreDump(t *testing.T, from, to *embedded.Server) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	// Newer versions of pg_dump write commands of psql.
 	var sql []string
-	for _, line := range strings.SplitSeq(string(dump), "\n") {
+	for line := range strings.SplitSeq(string(dump), "\n") {
 		if !strings.HasPrefix(line, `\`) {
 			sql = append(sql, line)
 		}

@@ -57,25 +57,35 @@ type harness struct {
 
 func (h harness) Backend() storage.Backend { return followed{h.store} }
 
+// step takes a step of the reader behind the journal, after any that another test is
+// taking at the same time.
+func step(ctx context.Context, s *postgres.Store) error {
+	for {
+		if n, err := s.Follow(ctx); n >= 0 || err != nil {
+			return err
+		}
+	}
+}
+
 // followed takes a step of the reader behind the journal before each look-up.
 type followed struct{ *postgres.Store }
 
 func (f followed) Lookup(ctx context.Context, q storage.Query) (storage.Found, error) {
-	if _, err := f.Follow(ctx); err != nil {
+	if err := step(ctx, f.Store); err != nil {
 		return storage.Found{}, err
 	}
 	return f.Store.Lookup(ctx, q)
 }
 
 func (f followed) Events(ctx context.Context, namespace, source, eventID string) (storage.Found, error) {
-	if _, err := f.Follow(ctx); err != nil {
+	if err := step(ctx, f.Store); err != nil {
 		return storage.Found{}, err
 	}
 	return f.Store.Events(ctx, namespace, source, eventID)
 }
 
 func (f followed) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
-	if _, err := f.Follow(ctx); err != nil {
+	if err := step(ctx, f.Store); err != nil {
 		return storage.Found{}, err
 	}
 	return f.Store.Unfinished(ctx, q)
@@ -98,7 +108,7 @@ func (h harness) Expire(t testing.TB, id idem.ID) {
 // hint lets the list of unfinished work know what was changed behind the journal's back.
 func (h harness) hint(t testing.TB, id idem.ID) {
 	t.Helper()
-	if _, err := h.store.Follow(context.Background()); err != nil {
+	if err := step(context.Background(), h.store); err != nil {
 		t.Fatal(err)
 	}
 	h.exec(t, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE id = $1", [16]byte(id))

@@ -464,7 +464,8 @@ func releaseLimit(s *site) {
 		equal(s, "attempts", a.Attempt, int32(i/2))
 	}
 	a := s.grant("e").release()
-	equal(s, "state", a.State, idem.DeadLettered)
+	equal(s, "state", a.State, idem.Received)
+	s.outcome(idem.OutcomeDeadLettered, s.claim("e"))
 	equal(s, "reason", s.state("e", idem.DeadLettered).Reason, idem.AttemptsExhausted)
 }
 
