@@ -39,10 +39,12 @@ func Decide(w *World, c Command, p *Policy) Decision {
 	}
 }
 
-// lanesKnown reports whether the records of the event's lanes are at hand.
+// lanesKnown reports whether the records of the event's lanes are at hand, and as new as
+// the event's.
 func (w *World) lanesKnown(e *Event) bool {
 	for _, l := range e.Lanes {
-		if w.Resources[l.Resource] == nil {
+		r := w.Resources[l.Resource]
+		if r == nil || !r.Owned || r.Owner != e.ID() || r.OwnerFence != e.Fence {
 			return false
 		}
 	}

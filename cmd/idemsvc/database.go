@@ -108,6 +108,7 @@ func (d *database) pool(ctx context.Context, size int) (*pgxpool.Pool, error) {
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
+	postgres.Tune(cfg)
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 

@@ -77,7 +77,7 @@ func (s *site) row(a *arm, runs, base []run) Row {
 
 // Text writes the report for people.
 func (r *Report) Text(out io.Writer) error {
-	fmt.Fprintf(out, "%s\nPostgreSQL: %s\n%d rounds of %s for each arm. Only the ratios count: rates drift with the machine.\n\n",
+	fmt.Fprintf(out, "%s\nPostgreSQL: %s\n%d rounds of %s for each arm; the server logs errors only. Only the ratios count: rates drift with the machine.\n\n",
 		r.Machine, strings.Join(r.Database, ", "), r.Pairs, r.Duration)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "arm\tcallers\tratio 95% from\tmedian\tto\tagainst\tevents/s\tPG CPU µs\tserver CPU µs\tclient CPU µs\tWAL bytes\t")

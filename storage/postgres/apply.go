@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -55,7 +56,7 @@ func (s *Store) Apply(ctx context.Context, batch []idem.Command) []storage.Resul
 
 // run makes round trips until every item is done.
 func (s *Store) run(ctx context.Context, items []*item) {
-	failures := 0
+	failures, retries := 0, 0
 	for {
 		open := items[:0:0]
 		for _, it := range items {
@@ -79,6 +80,10 @@ func (s *Store) run(ctx context.Context, items []*item) {
 			}
 			s.again(open, err)
 		case classRetry:
+			if retries++; retries > 1 && len(open) > 1 {
+				s.halve(ctx, open) // it is one of them, and it does not pass
+				return
+			}
 			s.again(open, err)
 		case classAway:
 			failures++
@@ -144,7 +149,7 @@ func (s *Store) isolate(ctx context.Context, items []*item, err error) {
 // halve tries the two halves of a batch apart.
 func (s *Store) halve(ctx context.Context, items []*item) {
 	for _, it := range items {
-		it.dec, it.read = nil, needAll
+		it.dec, it.read, it.misses = nil, needAll, 0
 	}
 	half := len(items) / 2
 	s.run(ctx, items[:half])
@@ -258,7 +263,20 @@ func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 		it.read = otherwise
 		return
 	}
+	if it.order != nil && !writesAll(&d, w.Resources) {
+		it.read = needAll // it rests on a resource that the write would not test
+		return
+	}
 	it.decided(&d, true)
+}
+
+func writesAll(d *idem.Decision, resources map[idem.ID]*idem.Resource) bool {
+	for id := range resources {
+		if !slices.ContainsFunc(d.Resources, func(w *idem.ResourceWrite) bool { return w.Old.Key.ID() == id }) {
+			return false
+		}
+	}
+	return true
 }
 
 func (it *item) decided(d *idem.Decision, guess bool) {

@@ -61,6 +61,7 @@ func (s *Store) Follow(ctx context.Context) (int64, error) {
 	n := int64(-1)
 	b := &pgx.Batch{}
 	b.Queue(sqlBegin).Exec(nothing)
+	b.Queue(sqlFollowLock).Exec(nothing)
 	b.Queue(sqlFollow).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&n}, func() error { return nil })
 		return err

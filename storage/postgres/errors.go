@@ -54,6 +54,7 @@ func classifyState(code string) class {
 		"57014",                   // cancelled, by us or by an administrator
 		"53000", "53200", "53300", // resources, memory, connections
 		"58000", "58030", "F0000",
+		"55000", // a standby: recovery is in progress
 		"28000", "28P01", "3D000", "42501":
 		return classAway
 	}
@@ -74,7 +75,7 @@ func stale(err error) bool {
 		return classify(err) == classAway
 	}
 	switch pg.Code {
-	case "25006", "57P01", "57P02", "57P03":
+	case "25006", "55000", "57P01", "57P02", "57P03":
 		return true
 	}
 	return strings.HasPrefix(pg.Code, "08")

@@ -98,7 +98,8 @@ func Migrate(ctx context.Context, url string, o MigrateOptions) ([]Migration, er
 			done = append(done, m)
 		}
 	}
-	if err := grant(ctx, conn, o); err != nil {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return grant(ctx, tx, o) })
+	if err != nil {
 		return done, fmt.Errorf("granting access: %w", err)
 	}
 	return done, nil
@@ -135,13 +136,20 @@ func step(ctx context.Context, conn *pgx.Conn, m Migration) (bool, error) {
 }
 
 // grant gives the runtime and the reader role what they need and no more.
-func grant(ctx context.Context, conn *pgx.Conn, o MigrateOptions) error {
+func grant(ctx context.Context, tx pgx.Tx, o MigrateOptions) error {
+	if o == (MigrateOptions{}) {
+		return nil
+	}
+	tables, err := parents(ctx, tx)
+	if err != nil {
+		return err
+	}
 	var stmts []string
 	if o.RuntimeRole != "" {
 		r := pgx.Identifier{o.RuntimeRole}.Sanitize()
 		stmts = append(stmts,
 			"GRANT USAGE ON SCHEMA idemsvc TO "+r,
-			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA idemsvc TO "+r,
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON "+tables+" TO "+r,
 			"REVOKE INSERT, UPDATE, DELETE ON idemsvc.schema_migration, idemsvc.secret FROM "+r,
 			"REVOKE UPDATE, DELETE ON idemsvc.journal FROM "+r,
 			"GRANT USAGE, SELECT ON SEQUENCE idemsvc.fence TO "+r,
@@ -151,13 +159,32 @@ func grant(ctx context.Context, conn *pgx.Conn, o MigrateOptions) error {
 		r := pgx.Identifier{o.ReaderRole}.Sanitize()
 		stmts = append(stmts,
 			"GRANT USAGE ON SCHEMA idemsvc TO "+r,
-			"GRANT SELECT ON ALL TABLES IN SCHEMA idemsvc TO "+r,
+			"GRANT SELECT ON "+tables+" TO "+r,
 			"REVOKE ALL ON idemsvc.secret FROM "+r)
 	}
 	for _, sql := range stmts {
-		if _, err := conn.Exec(ctx, sql); err != nil {
+		if _, err := tx.Exec(ctx, sql); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// parents lists the tables that roles get access to, under the migration's lock.
+// Partitions are not among them: whoever may reach one directly would pass by what the
+// table forbids.
+func parents(ctx context.Context, tx pgx.Tx) (string, error) {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrateLock); err != nil {
+		return "", err
+	}
+	rows, err := tx.Query(ctx, `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'idemsvc' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname`)
+	if err != nil {
+		return "", err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for i, name := range names {
+		names[i] = pgx.Identifier{"idemsvc", name}.Sanitize()
+	}
+	return strings.Join(names, ", "), err
 }

@@ -71,17 +71,30 @@ func (s *Store) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (stor
 	if limit <= 0 || limit > maxViews {
 		limit = maxViews
 	}
-	states := make([]int16, len(q.States))
-	for i, st := range q.States {
-		states[i] = int16(st)
+	wanted := q.States
+	if len(wanted) == 0 {
+		wanted = []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.FailedTerminal, idem.DeadLettered, idem.Held, idem.BlockedLoop}
+	}
+	states := []int16{}
+	for _, st := range wanted {
+		if !q.Due { // what is due is found by its time
+			states = append(states, int16(st))
+		}
 	}
 	want := func(v *storage.View) bool {
-		if q.Due && !due(v) {
-			return false
-		}
-		return len(q.States) == 0 || slices.Contains(q.States, v.Event.State)
+		k := v.Event.Key
+		return (!q.Due || due(v)) && slices.Contains(wanted, v.Event.State) &&
+			(q.Namespace == "" || k.Namespace == q.Namespace) && (q.Consumer == "" || k.Consumer == q.Consumer)
 	}
-	return s.find(ctx, limit, want, sqlFindUnfinished, q.Namespace, q.Consumer, states, q.Due, limit+1)
+	over := q.Due || !slices.Contains(wanted, idem.Processing)
+	switch {
+	case q.Namespace != "" && q.Consumer != "":
+		return s.find(ctx, limit, want, sqlFindUnfinishedOfConsumer, states, over, limit+1, q.Namespace, q.Consumer)
+	case q.Namespace != "":
+		return s.find(ctx, limit, want, sqlFindUnfinishedOfNamespace, states, over, limit+1, q.Namespace)
+	default:
+		return s.find(ctx, limit, want, sqlFindUnfinished, states, over, limit+1)
+	}
 }
 
 // due reports whether the event can be claimed for its next attempt now.
@@ -107,6 +120,9 @@ func (s *Store) find(ctx context.Context, limit int, keep func(*storage.View) bo
 		defer rows.Close()
 		for rows.Next() {
 			e, err := scanEvent(rows, ep)
+			if err != nil && e == nil {
+				return err
+			}
 			if err != nil {
 				// One bad row never breaks a page.
 				s.log.ErrorContext(ctx, "a stored event cannot be read", "error", err)

@@ -45,6 +45,8 @@ func (ep epochs) lease(fence int64, until idem.Instant, lease time.Duration) ide
 	return until
 }
 
+// scanEvent reads an event's record. With an error and a record, the row is there and
+// cannot be read; the record then knows its ID.
 func scanEvent(rows pgx.Rows, ep epochs) (*idem.Event, error) {
 	var (
 		e                                                idem.Event
@@ -70,9 +72,10 @@ func scanEvent(rows pgx.Rows, ep epochs) (*idem.Event, error) {
 	e.WaitingSince, e.NotYetSince = instant(waitingSince), instant(notYet)
 	e.State = idem.State(state) //nolint:gosec // a checked column
 	if err := decodeFacts(facts, &e.Facts); err != nil {
-		return nil, err
+		return &e, err
 	}
-	return &e, decodeDetail(detail, &e)
+	err = decodeDetail(detail, &e)
+	return &e, err
 }
 
 func scanResource(rows pgx.Rows) (*idem.Resource, error) {
@@ -112,7 +115,7 @@ func scanEffect(rows pgx.Rows) (*idem.Effect, error) {
 	f.Key.Event, f.Event = uuid(keyEvent), uuid(event)
 	f.LeaseUntil, f.Since = instant(until), idem.InstantOf(since)
 	if err := decodeEffect(detail, &f); err != nil {
-		return nil, err
+		return &f, err
 	}
 	if f.Generation == 0 {
 		f.Generation = 1

@@ -39,18 +39,26 @@ var (
 	sqlReadMembers   = load("read_members")
 	sqlEpoch         = load("epoch")
 	sqlHalt          = load("halt")
+	sqlFollowLock    = load("follow_lock")
 	sqlFollow        = load("follow")
 	sqlSweep         = load("sweep")
 
-	sqlDeliveries     = load("deliveries")
-	sqlRejected       = load("rejected")
-	sqlFindRef        = load("find_ref")
-	sqlFindTerm       = load("find_term")
-	sqlFindUnfinished = load("find_unfinished")
-	sqlFindDeliveries = load("find_deliveries")
-	sqlFindNames      = load("find_names")
-	sqlInfo           = load("info")
+	sqlDeliveries = load("deliveries")
+	sqlRejected   = load("rejected")
+	sqlFindRef    = load("find_ref")
+	sqlFindTerm   = load("find_term")
+	// One statement for each filter: with a condition that may be empty, no index serves.
+	sqlFindUnfinished            = unfinished("")
+	sqlFindUnfinishedOfNamespace = unfinished("AND u.namespace = $4")
+	sqlFindUnfinishedOfConsumer  = unfinished("AND u.namespace = $4 AND u.consumer = $5")
+	sqlFindDeliveries            = load("find_deliveries")
+	sqlFindNames                 = load("find_names")
+	sqlInfo                      = load("info")
 )
+
+func unfinished(filter string) string {
+	return strings.NewReplacer("{filter}", filter).Replace(load("find_unfinished"))
+}
 
 // load reads a statement and drops the comment lines, which the server need not parse.
 func load(name string) string {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -94,6 +95,16 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Tune sets what a store wants of its connections before the pool is made: without a limit,
+// a statement that is being prepared would wait for ever behind a stranger's lock on a
+// table. Behind a transaction pooler (default_query_exec_mode other than cache_statement)
+// connections are shared with others, and nothing is set.
+func Tune(c *pgxpool.Config) {
+	if c.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		c.ConnConfig.RuntimeParams["lock_timeout"] = "500ms"
+	}
+}
+
 // Close ends the background work and waits for it.
 func (s *Store) Close() {
 	s.stop()
@@ -115,25 +126,28 @@ func (s *Store) Clock() idem.Instant { return s.clock.now() }
 // clock estimates the database's clock between the moments at which it was read, and
 // notices when it jumps against the monotonic clock of this machine.
 type clock struct {
-	mu   sync.Mutex
-	db   idem.Instant
-	mono time.Time
+	mu             sync.Mutex
+	db             idem.Instant
+	sent, received time.Time // between which it was read
 }
 
 // maxJump is how far the database's clock may move against ours before leases cannot be
 // trusted and a new epoch begins.
 const maxJump = 5 * time.Second
 
-// set takes a reading and reports whether the database's clock has jumped.
-func (c *clock) set(db idem.Instant) (jumped bool) {
-	now := time.Now()
+// set takes a reading, made at some moment between asking and hearing, and reports whether
+// the database's clock has jumped whatever moment that was.
+func (c *clock) set(db idem.Instant, sent, received time.Time) (jumped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.db != 0 {
-		drift := db.Sub(c.db) - now.Sub(c.mono)
-		jumped = drift > maxJump || drift < -maxJump
+	if !c.received.Before(received) {
+		return false // an answer that was overtaken
 	}
-	c.db, c.mono = db, now
+	if c.db != 0 {
+		moved := db.Sub(c.db)
+		jumped = moved-received.Sub(c.sent) > maxJump || moved-sent.Sub(c.received) < -maxJump
+	}
+	c.db, c.sent, c.received = db, sent, received
 	return jumped
 }
 
@@ -143,7 +157,7 @@ func (c *clock) now() idem.Instant {
 	if c.db == 0 {
 		return 0
 	}
-	return c.db.Add(time.Since(c.mono))
+	return c.db.Add(time.Since(c.received))
 }
 
 // establish looks at the epoch once before the first batch.
@@ -227,6 +241,11 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	}
 	if have < RequiredSchema() {
 		return fmt.Errorf("%w: the database has schema %d, this program needs %d: run «idemsvc migrate up»", storage.ErrSchema, have, RequiredSchema())
+	}
+	switch mode := s.pool.Config().ConnConfig.DefaultQueryExecMode; mode {
+	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec:
+	default:
+		return fmt.Errorf("default_query_exec_mode %v does not know the types of parameters: use cache_statement, or cache_describe behind a transaction pooler", mode)
 	}
 	var isolation string
 	if err := s.pool.QueryRow(ctx, "SHOW default_transaction_isolation").Scan(&isolation); err != nil {

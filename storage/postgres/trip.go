@@ -28,6 +28,7 @@ type trip struct {
 	others []*item // written by apply.sql
 	reads  []*item
 
+	spoilt   map[idem.ID]error
 	verified []sourceKey // sources of which this trip brings the first verified delivery
 
 	won    map[idem.ID]grantRow
@@ -51,10 +52,11 @@ func (s *Store) trip(ctx context.Context, items []*item) error {
 	t.sort(items)
 	b := &pgx.Batch{}
 	t.queue(b)
+	sent := time.Now()
 	if err := s.send(ctx, b); err != nil {
 		return err
 	}
-	if s.clock.set(t.now) {
+	if s.clock.set(t.now, sent, time.Now()) {
 		epoch, err := s.raiseEpoch(ctx, true)
 		s.log.WarnContext(ctx, "the database's clock jumped; a new epoch of fences began", "epoch", epoch)
 		if err != nil {
@@ -141,7 +143,7 @@ func (t *trip) begin(b *pgx.Batch) {
 		var skip string
 		var isolation string
 		var now, started time.Time
-		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
+		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
 		if err != nil {
 			return err
 		}
@@ -225,12 +227,24 @@ func (t *trip) scanEvents(rows pgx.Rows, into map[idem.ID]*idem.Event) error {
 	defer rows.Close()
 	for rows.Next() {
 		e, err := scanEvent(rows, t.ep)
-		if err != nil {
+		switch {
+		case err == nil:
+			into[e.ID()] = e
+		case e != nil:
+			t.spoil(e.ID(), err)
+		default:
 			return err
 		}
-		into[e.ID()] = e
 	}
 	return rows.Err()
+}
+
+// spoil notes that a record cannot be read. Whoever needs it fails, and nobody else.
+func (t *trip) spoil(id idem.ID, err error) {
+	if t.spoilt == nil {
+		t.spoilt = map[idem.ID]error{}
+	}
+	t.spoilt[id] = fmt.Errorf("record %v cannot be read: %w", id, err)
 }
 
 func (t *trip) writeSteps(b *pgx.Batch) {
@@ -364,6 +378,8 @@ func (t *trip) finish(ctx context.Context) {
 	for _, it := range t.firsts {
 		if g := t.won[it.subject()]; g.ok {
 			t.wonBy(it, g)
+		} else if err := t.spoilt[it.subject()]; err != nil {
+			it.finish(storage.Result{Err: err})
 		} else if e := t.losers[it.subject()]; e != nil && shallow(it.cmd, e) {
 			it.dec = nil
 			t.s.decide(it, t.s.worldOf(it, t, e))

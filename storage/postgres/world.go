@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/tlv"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
@@ -106,6 +107,10 @@ func (w *world) scanAttempts(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
 		a, err := scanAttempt(rows)
+		if errors.Is(err, tlv.ErrCorrupt) {
+			w.t.spoil(a.Event, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -130,6 +135,11 @@ func (w *world) scanEffects(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
 		f, err := scanEffect(rows)
+		if errors.Is(err, tlv.ErrCorrupt) {
+			w.t.spoil(f.ID(), err)
+			w.t.spoil(f.Event, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -167,6 +177,10 @@ func shallow(c idem.Command, e *idem.Event) bool {
 // decide decides one item on what was read, or asks for more.
 func (w *world) decide(ctx context.Context, it *item) {
 	s := w.t.s
+	if err := w.t.spoiltFor(it); err != nil {
+		it.finish(storage.Result{Err: err})
+		return
+	}
 	e := w.events[it.subject()]
 	if it.read == needEvent && e != nil && !shallow(it.cmd, e) {
 		it.read = needAll
@@ -189,6 +203,17 @@ func (w *world) decide(ctx context.Context, it *item) {
 	}
 	s.decide(it, world)
 	s.suspect(ctx, it, e)
+}
+
+// spoiltFor is the error of a record that the item names and that cannot be read.
+func (t *trip) spoiltFor(it *item) error {
+	if err := t.spoilt[it.subject()]; err != nil {
+		return err
+	}
+	if id, ok := idem.EffectOf(it.cmd); ok {
+		return t.spoilt[id]
+	}
+	return nil
 }
 
 func sameOrder(a, b *idem.Ordering) bool {

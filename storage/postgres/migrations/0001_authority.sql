@@ -12,7 +12,8 @@ CREATE TABLE idemsvc.meta (
     epoch_started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     system_identifier bigint NOT NULL,
     timeline          text COLLATE "C" NOT NULL,
-    halted            boolean NOT NULL DEFAULT false
+    halted            boolean NOT NULL DEFAULT false,
+    xid_base          bigint NOT NULL DEFAULT 0
 );
 
 -- The key that seals claim tokens. Apart from meta, so that readers cannot see it.
@@ -27,8 +28,8 @@ CREATE SEQUENCE idemsvc.fence AS bigint MINVALUE 1 MAXVALUE 2199023255551 CACHE 
 
 -- The record of an event key. What never changes comes first: an update then logs only
 -- the rest. detail holds what only the service reads, in the canonical encoding of
--- internal/tlv. fillfactor 50 keeps nearly all updates HOT, and no column that changes
--- is indexed.
+-- internal/tlv. fillfactor 45 leaves room for a second version of each row, which is a
+-- little larger: nearly all updates are HOT, and no column that changes is indexed.
 CREATE TABLE idemsvc.event (
     bucket         smallint NOT NULL,
     id             uuid NOT NULL,
@@ -57,7 +58,7 @@ CREATE TABLE idemsvc.event (
     result         bytea,
     PRIMARY KEY (bucket, id),
     CONSTRAINT event_claim CHECK (state <> 2 OR (nonce IS NOT NULL AND lease_until IS NOT NULL AND fence > 0))
-) WITH (fillfactor = 50, toast_tuple_target = 1024,
+) WITH (fillfactor = 45, toast_tuple_target = 1024,
         autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1,
         autovacuum_analyze_scale_factor = 0.05);
 ALTER TABLE idemsvc.event ALTER COLUMN result SET STORAGE EXTERNAL;
@@ -163,7 +164,6 @@ CREATE TABLE idemsvc.delivery (
     identity    uuid NOT NULL,
     detail      bytea NOT NULL
 ) PARTITION BY RANGE (recorded_at);
-CREATE INDEX delivery_event ON idemsvc.delivery (event, identity);
 
 -- How many deliveries failed their signature, and how many of them were kept.
 CREATE TABLE idemsvc.rejected (
@@ -175,8 +175,9 @@ CREATE TABLE idemsvc.rejected (
 );
 
 -- The journal: append-only, in the transition's own transaction. body is canonical;
--- hash covers it and every other column that the reader sees, so that alteration is
--- detectable. The index follows the order of writing and serves only the reader behind.
+-- hash covers it and all else but what only the reader behind uses (due_at, terms), so
+-- that alteration is detectable. xid counts on over a move to another cluster (meta.xid_base).
+-- The index follows the order of writing and serves only the reader behind.
 CREATE TABLE idemsvc.journal (
     at       timestamptz NOT NULL,
     xid      bigint NOT NULL,
@@ -217,8 +218,9 @@ CREATE TABLE idemsvc.unfinished (
     PRIMARY KEY (bucket, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX unfinished_due ON idemsvc.unfinished (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX unfinished_state ON idemsvc.unfinished (state, since);
-CREATE INDEX unfinished_consumer ON idemsvc.unfinished (namespace, consumer, state, since);
+CREATE INDEX unfinished_state ON idemsvc.unfinished (state, since, id);
+CREATE INDEX unfinished_namespace ON idemsvc.unfinished (namespace, state, since, id);
+CREATE INDEX unfinished_consumer ON idemsvc.unfinished (namespace, consumer, state, since, id);
 
 -- How far the reader behind the journal has come: the snapshot that it has read.
 CREATE TABLE idemsvc.follower (
@@ -231,6 +233,7 @@ CREATE TABLE idemsvc.follower (
 -- runtime role has no DDL, so the function runs as its owner.
 CREATE TABLE idemsvc.payload_default PARTITION OF idemsvc.payload DEFAULT;
 CREATE TABLE idemsvc.delivery_default PARTITION OF idemsvc.delivery DEFAULT;
+CREATE UNIQUE INDEX ON idemsvc.delivery_default (event, identity);
 CREATE TABLE idemsvc.journal_default PARTITION OF idemsvc.journal DEFAULT;
 CREATE TABLE idemsvc.lookup_default PARTITION OF idemsvc.lookup DEFAULT;
 
@@ -257,11 +260,14 @@ BEGIN
                 EXECUTE format('CREATE TABLE idemsvc.%I (LIKE idemsvc.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', part, parent);
                 EXECUTE format('ALTER TABLE idemsvc.%I ATTACH PARTITION idemsvc.%I FOR VALUES FROM (%L) TO (%L)',
                                parent, part, day::timestamptz, (day + 1)::timestamptz);
+                IF parent = 'delivery' THEN -- a delivery is kept once; unique for each day, since a partition key is no part of it
+                    EXECUTE format('CREATE UNIQUE INDEX ON idemsvc.%I (event, identity)', part);
+                END IF;
                 made := made + 1;
             EXCEPTION
                 -- Rows of that day are in the default partition already, or somebody else
                 -- was quicker: they stay where they are, and the day goes on there.
-                WHEN check_violation OR duplicate_table OR lock_not_available THEN NULL;
+                WHEN check_violation OR duplicate_table OR unique_violation OR lock_not_available THEN NULL;
             END;
         END LOOP;
     END LOOP;

@@ -5,7 +5,7 @@
 -- Event records that must not exist yet are inserted, and lead their command. Everything
 -- else follows from what was locked and inserted.
 WITH env AS MATERIALIZED (
-    SELECT x.epoch, x.epoch << 41 AS base, current_setting('idemsvc.started')::timestamptz AS epoch_started_at
+    SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
     FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
 ), cmds AS MATERIALIZED (
     SELECT * FROM unnest($1::integer[], $2::integer[], $3::boolean[]) AS t(cmd, need, draw)
@@ -125,7 +125,7 @@ WITH env AS MATERIALIZED (
     ON CONFLICT DO NOTHING
 ), jj AS (
     INSERT INTO idemsvc.journal AS j (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
-    SELECT m.at, pg_current_xact_id()::text::bigint, t.id, t.seq, d.fence, env.epoch, CASE WHEN t.due >= 0 THEN m.at + t.due * interval '1 microsecond' WHEN t.due < -2 THEN 'epoch'::timestamptz - t.due * interval '1 microsecond' END,
+    SELECT m.at, pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint, t.id, t.seq, d.fence, env.epoch, CASE WHEN t.due >= 0 THEN m.at + t.due * interval '1 microsecond' WHEN t.due < -2 THEN 'epoch'::timestamptz - t.due * interval '1 microsecond' END,
         t.policy, t.subject, t.kind, t.state, NULLIF(t.terms, ''), t.body,
         sha256(uuid_send(t.id) || int8send(t.seq) || int8send(d.fence) || int8send(env.epoch) || timestamptz_send(m.at)
             || int4send(t.policy) || int2send(t.subject) || int2send(t.kind) || int2send(t.state) || '\x0000'::bytea || t.body)

@@ -13,9 +13,10 @@ SELECT set_config('lock_timeout', '100ms', true),
        set_config('jit', 'off', true),
        set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('idemsvc.epoch', CASE WHEN m.healthy AND NOT m.halted THEN m.epoch::text ELSE '' END, true),
-       set_config('idemsvc.started', m.epoch_started_at::text, true),
+       set_config('idemsvc.started', (extract(epoch FROM m.epoch_started_at) * 1000000)::bigint::text, true),
+       set_config('idemsvc.xid_base', m.xid_base::text, true),
        current_setting('transaction_isolation'),
        clock_timestamp(), m.epoch, m.epoch_started_at, m.halted, m.healthy
-FROM (SELECT m.epoch, m.epoch_started_at, m.halted,
+FROM (SELECT m.epoch, m.epoch_started_at, m.halted, m.xid_base,
           m.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AND m.system_identifier = c.system_identifier AS healthy
       FROM idemsvc.meta m, pg_control_system() c OFFSET 0) m

@@ -1,6 +1,6 @@
 -- First claims that touch nothing but their own event: inserted where no record exists.
 -- The fence is drawn in the same statement; a key that is there already simply does not
--- come back.
+-- come back, and costs neither a fence nor a transaction ID.
 WITH env AS MATERIALIZED (
     SELECT x.epoch, x.epoch << 41 AS base, clock_timestamp() AS at
     FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
@@ -13,13 +13,15 @@ WITH env AS MATERIALIZED (
         lease_until, lease_us, granted_at, total, effects, state, by_expiry, detail)
     SELECT w.bucket, w.id, env.at, w.namespace, w.consumer, w.source, w.event_id, w.facts, 1, env.base + nextval('idemsvc.fence'), w.nonce,
         env.at + w.lease_us * interval '1 microsecond', w.lease_us, env.at, 1, 0, 2, false, w.detail
-    FROM env, want w
+    FROM env, want w LEFT JOIN LATERAL (
+        SELECT true AS known FROM idemsvc.event e WHERE e.bucket = w.bucket AND e.id = w.id OFFSET 0) e ON true
+    WHERE e.known IS NULL
     ORDER BY w.bucket, w.id
     ON CONFLICT DO NOTHING
     RETURNING e.id, e.fence, e.lease_until
 )
 INSERT INTO idemsvc.journal AS j (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
-SELECT env.at, pg_current_xact_id()::text::bigint, w.id, 1, won.fence, env.epoch, won.lease_until, w.policy, 1, 1, 2, NULLIF(w.terms, ''), w.body,
+SELECT env.at, pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint, w.id, 1, won.fence, env.epoch, won.lease_until, w.policy, 1, 1, 2, NULLIF(w.terms, ''), w.body,
     sha256(uuid_send(w.id) || int8send(1) || int8send(won.fence) || int8send(env.epoch) || timestamptz_send(env.at)
         || int4send(w.policy) || '\x0001000100020000'::bytea || w.body)
 FROM env, won JOIN want w USING (id)

@@ -1,15 +1,17 @@
--- One step of the reader behind the journal. The row lock elects the replica that takes
--- it. The cursor is a snapshot: what is visible now and was not then is new, so that
--- neither commit order nor a long transaction elsewhere hides or delays a row.
+-- One step of the reader behind the journal, by whoever got the lock. The cursor is a
+-- snapshot: what is visible now and was not then is new (newer than all that had begun, or
+-- one of those that were running), so that neither commit order nor a long transaction
+-- elsewhere hides or delays a row.
 WITH cur AS MATERIALIZED (
-    SELECT f.snapshot, f.read_at FROM idemsvc.follower f FOR UPDATE SKIP LOCKED
+    SELECT f.snapshot, m.xid_base FROM idemsvc.follower f, idemsvc.meta m WHERE current_setting('idemsvc.follow', true) = 'on'
 ), fresh AS MATERIALIZED (
     SELECT j.at, j.id, j.seq, j.subject, j.kind, j.state, j.due_at, j.terms
-    FROM cur, idemsvc.journal j
-    WHERE j.at >= cur.read_at - interval '1 hour'
-      AND (j.xid >= pg_snapshot_xmax(cur.snapshot)::text::bigint
-           OR j.xid IN (SELECT x::text::bigint FROM cur c2, pg_snapshot_xip(c2.snapshot) x))
-      AND NOT pg_visible_in_snapshot(j.xid::text::xid8, cur.snapshot)
+    FROM (SELECT cur.xid_base + pg_snapshot_xmax(cur.snapshot)::text::bigint AS low FROM cur) c, LATERAL (
+        SELECT * FROM idemsvc.journal j WHERE j.xid >= c.low OFFSET 0) j
+    UNION ALL
+    SELECT j.at, j.id, j.seq, j.subject, j.kind, j.state, j.due_at, j.terms
+    FROM (SELECT cur.xid_base + x::text::bigint AS xid FROM cur, pg_snapshot_xip(cur.snapshot) x) c, LATERAL (
+        SELECT * FROM idemsvc.journal j WHERE j.xid = c.xid OFFSET 0) j
 ), found AS (
     INSERT INTO idemsvc.lookup (at, term, id)
     SELECT DISTINCT f.at, t.term, f.id FROM fresh f, LATERAL unnest(f.terms::bigint[]) AS t(term)

@@ -3,7 +3,7 @@
 -- every array of its own costs as much as several rows. The row is locked and its version
 -- tested first; one that somebody else has locked is skipped, not waited for.
 WITH env AS MATERIALIZED (
-    SELECT x.epoch, x.epoch << 41 AS base, current_setting('idemsvc.started')::timestamptz AS epoch_started_at
+    SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
     FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
 ), w AS MATERIALIZED (
     SELECT t.*, get_byte(uuid_send(t.id), 0)::smallint AS bucket, (t.n - 1) * 18 AS o
@@ -41,7 +41,7 @@ WITH env AS MATERIALIZED (
     RETURNING e.id, e.fence, e.version, e.lease_until, m.at, l.o, l.terms, l.body
 ), jj AS (
     INSERT INTO idemsvc.journal AS j (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
-    SELECT s.at, pg_current_xact_id()::text::bigint, s.id, s.version, 0, env.epoch,
+    SELECT s.at, pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint, s.id, s.version, 0, env.epoch,
         CASE WHEN ($8::bigint[])[s.o + 18] >= 0 THEN s.at + ($8::bigint[])[s.o + 18] * interval '1 microsecond'
              WHEN ($8::bigint[])[s.o + 18] < -2 THEN 'epoch'::timestamptz - ($8::bigint[])[s.o + 18] * interval '1 microsecond' END,
         ($8::bigint[])[s.o + 14]::integer, 1, ($8::bigint[])[s.o + 16]::smallint, ($8::bigint[])[s.o + 17]::smallint, NULLIF(s.terms, ''), s.body,
