@@ -85,7 +85,11 @@ func answer(t *testing.T, r storage.Result) *idem.ClaimAnswer {
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	return r.Answer.(*idem.ClaimAnswer)
+	a, ok := r.Answer.(*idem.ClaimAnswer)
+	if !ok {
+		t.Fatalf("the answer is %T", r.Answer)
+	}
+	return a
 }
 
 // await fails the test when a channel stays silent.

@@ -47,7 +47,8 @@ func (ep epochs) lease(fence int64, until idem.Instant, lease time.Duration) ide
 
 // scanEvent reads an event's record. With an error and a record, the row is there and
 // cannot be read; the record then knows its ID.
-func scanEvent(rows pgx.Rows, ep epochs) (*idem.Event, error) {
+// before takes the columns that stand before the record's.
+func scanEvent(rows pgx.Rows, ep epochs, before ...any) (*idem.Event, error) {
 	var (
 		e                                                idem.Event
 		id                                               [16]byte
@@ -58,8 +59,8 @@ func scanEvent(rows pgx.Rows, ep epochs) (*idem.Event, error) {
 		leaseUS                                          int64
 		state                                            int16
 	)
-	err := rows.Scan(&id, &created, &e.Key.Namespace, &e.Key.Consumer, &e.Key.Source, &e.Key.EventID, &facts, &e.Version, &e.Fence, &nonce,
-		&until, &leaseUS, &granted, &ended, &due, &waitingSince, &notYet, &e.Total, &e.Effects, &state, &e.ByExpiry, &detail, &e.Result)
+	err := rows.Scan(append(before, &id, &created, &e.Key.Namespace, &e.Key.Consumer, &e.Key.Source, &e.Key.EventID, &facts, &e.Version, &e.Fence, &nonce,
+		&until, &leaseUS, &granted, &ended, &due, &waitingSince, &notYet, &e.Total, &e.Effects, &state, &e.ByExpiry, &detail, &e.Result)...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ const (
 	eventColumns = `e.id, e.created_at, e.namespace, e.consumer, e.source, e.event_id, e.facts, e.version, e.fence, e.nonce,
     e.lease_until, e.lease_us, e.granted_at, e.ended_at, e.due_at, e.waiting_since, e.not_yet_since,
     e.total, e.effects, e.state, e.by_expiry, e.detail, e.result`
+	eventWidth      = 23 // columns
 	resourceColumns = `r.id, r.namespace, r.consumer, r.type, r.name, r.version, r.kind, r.mode, r.owned, r.applied, r.epoch, r.value,
     r.start, r.owner, r.owner_fence, r.lane_fence, r.applied_by, r.gap_since, r.machine, r.state, r.print`
 	effectColumns = `f.id, f.namespace, f.scope, f.consumer, f.key_event, f.key, f.version, f.state, f.event, f.fence,
@@ -23,6 +24,7 @@ const (
 // The statements, each from the file of its name.
 var (
 	sqlBegin         = load("begin")
+	sqlBeginTuned    = load("begin_tuned")
 	sqlFirst         = load("first")
 	sqlStep          = load("step")
 	sqlApply         = load("apply")
@@ -38,6 +40,7 @@ var (
 	sqlReadAttempts  = load("read_attempts")
 	sqlReadMembers   = load("read_members")
 	sqlEpoch         = load("epoch")
+	sqlMoved         = load("moved")
 	sqlHalt          = load("halt")
 	sqlFollowLock    = load("follow_lock")
 	sqlFollow        = load("follow")

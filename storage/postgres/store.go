@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -38,6 +39,7 @@ type Store struct {
 	policies Policies
 	log      *slog.Logger
 	timeout  time.Duration
+	tuned    bool // the pool's connections have been set up by Tune
 
 	events    *recent[*idem.Event]
 	resources *recent[*idem.Resource]
@@ -77,7 +79,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		o.Sweep = time.Second
 	}
 	s := &Store{
-		pool: pool, policies: o.Policies, log: o.Logger, timeout: o.Timeout,
+		pool: pool, tuned: tuned(pool), policies: o.Policies, log: o.Logger, timeout: o.Timeout,
 		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
 	}
 	if err := s.checkSchema(ctx); err != nil {
@@ -95,14 +97,23 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Tune sets what a store wants of its connections before the pool is made: without a limit,
-// a statement that is being prepared would wait for ever behind a stranger's lock on a
-// table. Behind a transaction pooler (default_query_exec_mode other than cache_statement)
+// Tune sets what a store wants of its connections before the pool is made, so that batches
+// need not: and without a limit, a statement that is being prepared would wait for ever
+// behind a stranger's lock on a table. Behind a transaction pooler (default_query_exec_mode other than cache_statement)
 // connections are shared with others, and nothing is set.
 func Tune(c *pgxpool.Config) {
-	if c.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		c.ConnConfig.RuntimeParams["lock_timeout"] = "500ms"
+	if c.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		return
 	}
+	maps.Copy(c.ConnConfig.RuntimeParams, map[string]string{
+		"lock_timeout": "100ms", "synchronous_commit": "on", "enable_seqscan": "off", "random_page_cost": "0.1", "cpu_tuple_cost": "1",
+		"jit": "off", "plan_cache_mode": "force_generic_plan", // as in begin.sql
+	})
+}
+
+// tuned reports whether a pool's connections have been tuned.
+func tuned(pool *pgxpool.Pool) bool {
+	return pool.Config().ConnConfig.RuntimeParams["plan_cache_mode"] == "force_generic_plan"
 }
 
 // Close ends the background work and waits for it.
@@ -175,18 +186,19 @@ func (s *Store) establish(ctx context.Context) error {
 // raiseEpoch begins a new epoch where the cluster's identity or timeline changed, or
 // always when forced. It returns 0 where nothing changed.
 func (s *Store) raiseEpoch(ctx context.Context, force bool) (int64, error) {
-	rows, err := s.pool.Query(ctx, sqlEpoch, force)
-	if err != nil {
-		return 0, outside(err)
-	}
-	defer rows.Close()
 	var epoch int64
-	for rows.Next() {
-		if err := rows.Scan(&epoch); err != nil {
-			return 0, err
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var moved bool
+		err := tx.QueryRow(ctx, sqlEpoch, force).Scan(&epoch, &moved)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
 		}
-	}
-	return epoch, outside(rows.Err())
+		if err == nil && moved {
+			_, err = tx.Exec(ctx, sqlMoved)
+		}
+		return err
+	})
+	return epoch, outside(err)
 }
 
 // NewEpoch begins a new epoch of fences by hand: after a copy or a restore of which the

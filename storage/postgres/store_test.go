@@ -139,6 +139,7 @@ func (h harness) Later(t testing.TB, id idem.ID, d time.Duration) {
 
 // shared opens one store for all tests of a suite: each works in a namespace of its own.
 func shared(t *testing.T) storagetest.Open {
+	t.Helper()
 	var once sync.Once
 	var h harness
 	parent := t

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/storage"
@@ -19,6 +20,7 @@ type trip struct {
 	s  *Store
 	ep epochs
 
+	tuned   bool // the connection needs no settings, and its cluster is known
 	now     idem.Instant
 	healthy bool // the epoch's cluster and timeline are the ones at hand
 	halted  bool
@@ -32,7 +34,7 @@ type trip struct {
 	verified []sourceKey // sources of which this trip brings the first verified delivery
 
 	won    map[idem.ID]grantRow
-	losers map[idem.ID]*idem.Event
+	known  map[idem.ID]*idem.Event
 	went   map[idem.ID]grantRow
 	wrote  []grantRow // by command of apply.sql, zero where it missed
 	loaded *world
@@ -46,15 +48,27 @@ type grantRow struct {
 	extended idem.Instant
 }
 
+// identified marks a connection whose cluster was the epoch's.
+const identified = "idemsvc.identified"
+
 // trip carries out one round trip for the open items.
 func (s *Store) trip(ctx context.Context, items []*item) error {
-	t := &trip{s: s, ep: s.epochNow()}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	known := conn.Conn().PgConn().CustomData()
+	t := &trip{s: s, ep: s.epochNow(), tuned: s.tuned && known[identified] != nil}
 	t.sort(items)
 	b := &pgx.Batch{}
 	t.queue(b)
 	sent := time.Now()
-	if err := s.send(ctx, b); err != nil {
+	if err := s.sendOn(ctx, conn, b); err != nil {
 		return err
+	}
+	if t.healthy {
+		known[identified] = true
 	}
 	if s.clock.set(t.now, sent, time.Now()) {
 		epoch, err := s.raiseEpoch(ctx, true)
@@ -139,11 +153,14 @@ func (t *trip) queue(b *pgx.Batch) {
 }
 
 func (t *trip) begin(b *pgx.Batch) {
-	b.Queue(sqlBegin).QueryRow(func(row pgx.Row) error {
-		var skip string
+	sql, settings := sqlBegin, 10
+	if t.tuned {
+		sql, settings = sqlBeginTuned, 3
+	}
+	b.Queue(sql).QueryRow(func(row pgx.Row) error {
 		var isolation string
 		var now, started time.Time
-		err := row.Scan(&skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)
+		err := row.Scan(append(make([]any, settings), &isolation, &now, &t.ep.epoch, &started, &t.halted, &t.healthy)...)
 		if err != nil {
 			return err
 		}
@@ -206,21 +223,37 @@ func (t *trip) writeFirsts(b *pgx.Batch) {
 	}
 	t.won = make(map[idem.ID]grantRow, len(t.firsts))
 	b.Queue(sqlFirst, c.args()...).Query(func(rows pgx.Rows) error {
+		return t.scanFirsts(rows)
+	})
+}
+
+// scanFirsts reads what became of first claims: a grant, or the record that is there.
+func (t *trip) scanFirsts(rows pgx.Rows) error {
+	defer rows.Close()
+	t.known = map[idem.ID]*idem.Event{}
+	for rows.Next() {
 		var id [16]byte
-		var g grantRow
-		var at time.Time
-		_, err := pgx.ForEachRow(rows, []any{&id, &g.fence, &at}, func() error {
-			g.ok, g.at = true, idem.InstantOf(at)
-			t.won[id] = g
-			return nil
-		})
-		return err
-	})
-	// A new snapshot: losers see their winner on the same trip.
-	t.losers = map[idem.ID]*idem.Event{}
-	b.Queue(sqlReadEvents, c.bucket, c.id, c.nonce).Query(func(rows pgx.Rows) error {
-		return t.scanEvents(rows, t.losers)
-	})
+		var fence *int64
+		var at *time.Time
+		switch raw := rows.RawValues(); {
+		case raw[1] != nil:
+			if err := rows.Scan(append([]any{&id, &fence, &at}, make([]any, eventWidth)...)...); err != nil {
+				return err
+			}
+			t.won[id] = grantRow{ok: true, fence: *fence, at: idem.InstantOf(*at)}
+		case raw[3] != nil:
+			e, err := scanEvent(rows, t.ep, &id, nil, nil)
+			switch {
+			case err == nil:
+				t.known[id] = e
+			case e != nil:
+				t.spoil(id, err)
+			default:
+				return err
+			}
+		}
+	}
+	return rows.Err()
 }
 
 func (t *trip) scanEvents(rows pgx.Rows, into map[idem.ID]*idem.Event) error {
@@ -380,7 +413,7 @@ func (t *trip) finish(ctx context.Context) {
 			t.wonBy(it, g)
 		} else if err := t.spoilt[it.subject()]; err != nil {
 			it.finish(storage.Result{Err: err})
-		} else if e := t.losers[it.subject()]; e != nil && shallow(it.cmd, e) {
+		} else if e := t.known[it.subject()]; e != nil && shallow(it.cmd, e) {
 			it.dec = nil
 			t.s.decide(it, t.s.worldOf(it, t, e))
 		} else {
@@ -474,7 +507,11 @@ func (s *Store) send(ctx context.Context, b *pgx.Batch) error {
 		return err
 	}
 	defer conn.Release()
-	err = conn.SendBatch(ctx, b).Close()
+	return s.sendOn(ctx, conn, b)
+}
+
+func (s *Store) sendOn(ctx context.Context, conn *pgxpool.Conn, b *pgx.Batch) error {
+	err := conn.SendBatch(ctx, b).Close()
 	if err != nil && stale(err) {
 		// A server that went away, or became a standby, serves nobody on the connections
 		// at hand: the pool makes new ones.

@@ -82,7 +82,7 @@ func (w *world) askMembers(it *item, id idem.ID) {
 // queue puts the reads into the batch.
 func (w *world) queue(b *pgx.Batch) {
 	if len(w.id) > 0 {
-		b.Queue(sqlReadEvents, w.bucket, w.id, make([]*[16]byte, len(w.id))).Query(func(rows pgx.Rows) error {
+		b.Queue(sqlReadEvents, w.bucket, w.id).Query(func(rows pgx.Rows) error {
 			return w.t.scanEvents(rows, w.events)
 		})
 	}

@@ -2,7 +2,7 @@
 -- current epoch was established on, or by hand ($1). Everybody who waited for the row
 -- finds it done. Hours since 2025 outrun any epoch of a copy.
 -- On another cluster transaction IDs begin anew: those of the journal count on from the
--- highest, the reader behind it starts here, and what it may not have read is filled in.
+-- highest.
 WITH old AS MATERIALIZED (
     SELECT m.* FROM idemsvc.meta m FOR UPDATE
 ), here AS MATERIALIZED (
@@ -16,20 +16,5 @@ WITH old AS MATERIALIZED (
         xid_base = CASE WHEN here.moved THEN COALESCE((SELECT max(j.xid) FROM idemsvc.journal j), 0) ELSE m.xid_base END
     FROM here
     RETURNING m.epoch, here.moved
-), cursor AS (
-    UPDATE idemsvc.follower f SET snapshot = pg_current_snapshot(), read_at = clock_timestamp() FROM raised WHERE raised.moved
-), open AS (
-    INSERT INTO idemsvc.unfinished AS u (bucket, id, seq, state, since, due_at, namespace, consumer)
-    SELECT e.bucket, e.id, e.version, e.state, COALESCE(e.ended_at, e.granted_at, e.created_at),
-        CASE e.state WHEN 2 THEN e.lease_until WHEN 1 THEN COALESCE(e.due_at, clock_timestamp()) WHEN 4 THEN COALESCE(e.due_at, clock_timestamp()) END,
-        e.namespace, e.consumer
-    FROM raised, idemsvc.event e WHERE raised.moved AND e.state NOT IN (3, 7, 10)
-    ORDER BY e.bucket, e.id
-    ON CONFLICT (bucket, id) DO UPDATE SET seq = excluded.seq, state = excluded.state, due_at = excluded.due_at
-), found AS (
-    INSERT INTO idemsvc.lookup (at, term, id)
-    SELECT DISTINCT j.at, t.term, j.id
-    FROM raised, idemsvc.follower f, idemsvc.journal j, LATERAL unnest(j.terms::bigint[]) AS t(term)
-    WHERE raised.moved AND j.terms IS NOT NULL AND j.at >= f.read_at - interval '1 hour'
 )
-SELECT raised.epoch FROM raised
+SELECT raised.epoch, raised.moved FROM raised

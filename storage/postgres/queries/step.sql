@@ -1,7 +1,9 @@
 -- Transitions that touch one existing event record and draw no fence: completions,
 -- failures, releases, heartbeats. Their numbers come flattened, 18 for each row ($8), since
 -- every array of its own costs as much as several rows. The row is locked and its version
--- tested first; one that somebody else has locked is skipped, not waited for.
+-- tested first; one that somebody else has locked is skipped, not waited for. It is then
+-- written where it was found: should a heartbeat have moved it since the statement began,
+-- nothing is written, and the command is decided again.
 WITH env AS MATERIALIZED (
     SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
     FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
@@ -10,10 +12,10 @@ WITH env AS MATERIALIZED (
     FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::text[])
         WITH ORDINALITY AS t(id, nonce, detail, result, body, lanes, terms, n)
 ), le AS MATERIALIZED (
-    SELECT w.*, CASE WHEN e.fence < env.base THEN greatest(e.lease_until, env.epoch_started_at + e.lease_us * interval '1 microsecond')
+    SELECT w.*, e.ctid AS place, CASE WHEN e.fence < env.base THEN greatest(e.lease_until, env.epoch_started_at + e.lease_us * interval '1 microsecond')
         ELSE e.lease_until END AS lease_until
     FROM env, w, LATERAL (
-        SELECT e.fence, e.lease_until, e.lease_us FROM idemsvc.event e
+        SELECT e.ctid, e.fence, e.lease_until, e.lease_us FROM idemsvc.event e
         WHERE e.bucket = w.bucket AND e.id = w.id AND e.version = ($8::bigint[])[w.o + 1]
         OFFSET 0 FOR UPDATE SKIP LOCKED) e
 ), moment AS MATERIALIZED (
@@ -37,7 +39,7 @@ WITH env AS MATERIALIZED (
         result = CASE WHEN (($8::bigint[])[l.o + 4] & 1) <> 0 THEN l.result ELSE e.result END
     FROM moment m, le l
     WHERE (($8::bigint[])[l.o + 2] = 0 OR (($8::bigint[])[l.o + 2] = 1) = (l.lease_until > m.at))
-      AND e.bucket = l.bucket AND e.id = l.id AND e.version = ($8::bigint[])[l.o + 1]
+      AND e.ctid = l.place AND e.id = l.id AND e.version = ($8::bigint[])[l.o + 1]
     RETURNING e.id, e.fence, e.version, e.lease_until, m.at, l.o, l.terms, l.body
 ), jj AS (
     INSERT INTO idemsvc.journal AS j (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
