@@ -641,7 +641,7 @@ func begunEffect(t *testing.T, s storage.Backend, n int) (*idem.Claim, *idem.Beg
 // O-03, O-04: wherever the connection is cut, before and after the commit and its answer,
 // the repeat of the call with the same identity gets the same answer, and one attempt
 // counts.
-func TestCutConnection(t *testing.T) {
+func TestO04AmbiguousCommit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range cutCases {
 		for _, way := range []struct {

@@ -137,7 +137,7 @@ func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 }
 
 // Every change has its entry in its own transaction.
-func TestEveryChangeHasItsEntry(t *testing.T) {
+func TestP14JournalIsWhole(t *testing.T) {
 	t.Parallel()
 	o := quiet
 	o.Policies = func(idem.EventKey, string) *idem.Policy {

@@ -106,7 +106,7 @@ func TestOneGrantAmongManyFirstClaims(t *testing.T) {
 
 // O-35: batches over the same 200 keys in opposite orders, on two replicas, with lanes,
 // completions, failures, heartbeats, sweeps and the reader behind the journal beside them.
-func TestOppositeBatchesNeverDeadlock(t *testing.T) {
+func TestO35OppositeBatchesNeverDeadlock(t *testing.T) {
 	t.Parallel()
 	span := 5 * time.Second
 	if heavy() {
