@@ -12,7 +12,8 @@ PG_PACKAGES := ./internal/pgtest/... ./storage/postgres/...
 IDEMSVC := build/idemsvc
 BENCH_FLAGS :=
 
-TEST_FLAGS := -race -count=1 -timeout=20m
+# Most tests wait for a database rather than for a core.
+TEST_FLAGS := -race -count=1 -parallel=8 -timeout=20m
 
 .PHONY: help
 help: ## Show this help

@@ -175,6 +175,7 @@ func poolWith(t testing.TB, url string, change ...func(*pgxpool.Config)) *pgxpoo
 	for _, f := range change {
 		f(cfg)
 	}
+	postgres.Tune(cfg)
 	pool, err := pgxpool.NewWithConfig(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
