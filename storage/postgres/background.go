@@ -27,6 +27,11 @@ func (s *Store) background(ctx context.Context, o Options) {
 			return err
 		})
 		s.every(ctx, time.Hour, "make partitions", s.MakePartitions)
+		s.wg.Go(func() { // a service that was away for days must not wait an hour for today's
+			if err := s.MakePartitions(ctx); err != nil && ctx.Err() == nil {
+				s.log.WarnContext(ctx, "partitions could not be made and are tried again in an hour", "error", err)
+			}
+		})
 		s.every(ctx, time.Second, "look for verified sources", func(ctx context.Context) error {
 			return s.sources.load(ctx, s.pool)
 		})

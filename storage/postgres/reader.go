@@ -35,6 +35,11 @@ func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, err
 	if q.Kind == storage.ByResource {
 		parts = []string{q.Value, q.Name}
 	}
+	// What has just happened is to be found: the reader behind the journal takes a step now,
+	// unless another replica is taking one. The answer says how far behind it is.
+	if _, err := s.Follow(ctx); err != nil {
+		return storage.Found{}, outside(err)
+	}
 	match := func(v *storage.View) bool { return v.Event.Key.Namespace == q.Namespace && matches(v, q) }
 	return s.find(ctx, limit, match, sqlFindTerm, idem.Term(q.Namespace, parts...), limit+1)
 }
