@@ -17,9 +17,9 @@ func fill(v reflect.Value, n *int64) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), n)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), n)
+		for _, f := range v.Fields() {
+			if f.CanSet() {
+				fill(f, n)
 			}
 		}
 	case reflect.Slice:
