@@ -111,11 +111,13 @@ func (s *stream) next() []byte {
 
 type cutConn struct {
 	net.Conn
-	p     *proxy
-	out   stream // of the client
-	in    stream // of the server
-	ready []byte // may be read
-	cut   bool
+	p   *proxy
+	out stream // of the client
+
+	reading sync.Mutex // a connection that is being closed is drained beside its reader
+	in      stream     // of the server
+	ready   []byte     // may be read
+	cut     bool
 }
 
 func (c *cutConn) Write(b []byte) (int, error) {
@@ -133,6 +135,8 @@ func (c *cutConn) Write(b []byte) (int, error) {
 }
 
 func (c *cutConn) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
 	for len(c.ready) == 0 {
 		if c.cut {
 			return 0, errCut
