@@ -131,9 +131,8 @@ type Event struct {
 	NotYetSince  Instant
 	CreatedAt    Instant
 
-	Effects     int32 // side effects begun or recorded under this event
-	EffectBytes int32
-	Began       bool // this attempt began an effect
+	Effects int32 // side effects begun or recorded under this event
+	Began   bool  // this attempt began an effect
 
 	LateReports []LateReport
 }

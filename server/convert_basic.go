@@ -87,6 +87,7 @@ var heldReasons = map[idem.Reason]pb.HeldReason{
 	idem.TiedVersion:     pb.HeldReason_HELD_REASON_TIED,
 	idem.DeadPredecessor: pb.HeldReason_HELD_REASON_DEAD_PREDECESSOR,
 	idem.SkippedGap:      pb.HeldReason_HELD_REASON_SKIPPED_GAP,
+	idem.GapTimeout:      pb.HeldReason_HELD_REASON_GAP_TIMEOUT,
 }
 
 func heldReason(e *idem.Event) pb.HeldReason {

@@ -316,7 +316,6 @@ func encodeDetail(e *idem.Event) []byte {
 			g.Group(3, func(v *tlv.Writer) { putVersion(v, e.Waiting.Expected) })
 		})
 	}
-	w.Int(30, int64(e.EffectBytes))
 	w.Bool(31, e.Began)
 	for _, l := range e.LateReports {
 		w.Group(32, func(g *tlv.Writer) { putLate(g, l) })
@@ -410,8 +409,6 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 				e.Waiting.Expected = getVersion(g.Sub())
 			}
 		}
-	case 30:
-		e.EffectBytes = f.Int32()
 	case 31:
 		e.Began = f.Bool()
 	case 32:

@@ -129,6 +129,8 @@ const (
 	HeldReason_HELD_REASON_SKIPPED_GAP HeldReason = 5
 	// It may have been processed before the database was restored.
 	HeldReason_HELD_REASON_POST_RESTORE HeldReason = 6
+	// An earlier version of its resource never came, and the policy for a gap that does not fill in time is hold.
+	HeldReason_HELD_REASON_GAP_TIMEOUT HeldReason = 7
 )
 
 // Enum value maps for HeldReason.
@@ -141,6 +143,7 @@ var (
 		4: "HELD_REASON_DEAD_PREDECESSOR",
 		5: "HELD_REASON_SKIPPED_GAP",
 		6: "HELD_REASON_POST_RESTORE",
+		7: "HELD_REASON_GAP_TIMEOUT",
 	}
 	HeldReason_value = map[string]int32{
 		"HELD_REASON_UNSPECIFIED":      0,
@@ -150,6 +153,7 @@ var (
 		"HELD_REASON_DEAD_PREDECESSOR": 4,
 		"HELD_REASON_SKIPPED_GAP":      5,
 		"HELD_REASON_POST_RESTORE":     6,
+		"HELD_REASON_GAP_TIMEOUT":      7,
 	}
 )
 
@@ -737,7 +741,7 @@ const file_idemsvc_v1_state_proto_rawDesc = "" +
 	"\x10EVENT_STATE_HELD\x10\b\x12\x1c\n" +
 	"\x18EVENT_STATE_BLOCKED_LOOP\x10\t\x12'\n" +
 	"#EVENT_STATE_IGNORED_SELF_ORIGINATED\x10\n" +
-	"*\xdb\x01\n" +
+	"*\xf8\x01\n" +
 	"\n" +
 	"HeldReason\x12\x1b\n" +
 	"\x17HELD_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
@@ -746,7 +750,8 @@ const file_idemsvc_v1_state_proto_rawDesc = "" +
 	"\x10HELD_REASON_TIED\x10\x03\x12 \n" +
 	"\x1cHELD_REASON_DEAD_PREDECESSOR\x10\x04\x12\x1b\n" +
 	"\x17HELD_REASON_SKIPPED_GAP\x10\x05\x12\x1c\n" +
-	"\x18HELD_REASON_POST_RESTORE\x10\x06*\x97\x01\n" +
+	"\x18HELD_REASON_POST_RESTORE\x10\x06\x12\x1b\n" +
+	"\x17HELD_REASON_GAP_TIMEOUT\x10\a*\x97\x01\n" +
 	"\n" +
 	"WaitingFor\x12\x1b\n" +
 	"\x17WAITING_FOR_UNSPECIFIED\x10\x00\x12\x14\n" +
