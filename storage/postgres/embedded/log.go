@@ -48,10 +48,11 @@ func (l *serverLog) add(line string) {
 		severity, text = "", line
 	}
 	level := slog.LevelDebug // an ERROR is the client's, who is told
-	switch severity {
-	case "WARNING":
+	switch {
+	case text == "the database system is starting up": // what our own probe for readiness is told
+	case severity == "WARNING":
 		level = slog.LevelWarn
-	case "FATAL", "PANIC":
+	case severity == "FATAL", severity == "PANIC":
 		level = slog.LevelError
 	}
 	l.logger.Log(context.Background(), level, "postgres: "+text, "severity", severity)
