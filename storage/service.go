@@ -16,7 +16,7 @@ type Options struct {
 	MaxQueue  int           // commands waiting before new ones are refused; default 8192
 	MaxBatch  int           // commands of one batch; default 512
 	Flushers  int           // batches in flight; default 2
-	Threshold int           // commands waiting before a further flusher helps; default 32
+	Threshold int           // commands waiting before a further flusher helps; default 256: on few cores fuller batches beat more of them
 	WaitPoll  time.Duration // how often waiting claims look at their events; default 100 ms
 	Logger    *slog.Logger
 }
@@ -32,7 +32,7 @@ func (o *Options) defaults() {
 		o.Flushers = 2
 	}
 	if o.Threshold <= 0 {
-		o.Threshold = 32
+		o.Threshold = 256
 	}
 	if o.WaitPoll <= 0 {
 		o.WaitPoll = 100 * time.Millisecond
