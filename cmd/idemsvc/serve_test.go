@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -95,6 +96,7 @@ func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
 	var mu sync.Mutex
 	var answered []string
 	loaded := make(chan struct{}) // closed once the load runs
+	var stopping atomic.Bool
 	var callers sync.WaitGroup
 	for i := range 16 {
 		callers.Go(func() {
@@ -104,7 +106,11 @@ func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
 					if _, ok := errors.AsType[*idemsvc.Error](err); !ok {
 						t.Error(err)
 					}
-					return
+					if stopping.Load() {
+						return
+					}
+					time.Sleep(10 * time.Millisecond) // not ready yet, or too busy for a moment
+					continue
 				}
 				mu.Lock()
 				if answered = append(answered, id); len(answered) == 100 {
@@ -119,6 +125,7 @@ func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the load does not run")
 	}
+	stopping.Store(true)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
