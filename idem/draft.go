@@ -58,7 +58,7 @@ func (dr *draft) resource(id ID, key ResourceKey) *ResourceWrite {
 	return rw
 }
 
-// touched notes a resource's new row version on the record's last entry.
+// touchResources notes the new row versions of resources on the main entry.
 func (d *Decision) touchResources() {
 	if len(d.Resources) == 0 {
 		return
@@ -75,6 +75,7 @@ func (d *Decision) touchResources() {
 	}
 }
 
+// touchEffects does the same for side effects.
 func (d *Decision) touchEffects() {
 	e := d.mainEntry()
 	if e == nil {

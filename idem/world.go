@@ -100,7 +100,7 @@ func (w *EventWrite) Apply(now Instant, fence int64) *Event {
 // exist has row version 0.
 type ResourceWrite struct {
 	Old, New *Resource
-	Lane     bool // the lane is given: the lane fence, and the owner's fence with DrawOwner, are the drawn one
+	Lane     bool // the lane is given: the lane fence is the drawn one
 	// OwnFence: the owner's claim is granted by this very command, so that its fence
 	// is the drawn one too.
 	OwnFence bool
