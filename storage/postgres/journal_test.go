@@ -75,9 +75,14 @@ func (e *entry) also(t testing.TB) map[[17]byte][]int64 {
 	return out
 }
 
-func entries(t testing.TB, pool *pgxpool.Pool) (out []entry) {
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func entries(t testing.TB, q querier) (out []entry) {
 	t.Helper()
-	rows, err := pool.Query(context.Background(), "SELECT at, id, seq, fence, epoch, policy, subject, kind, state, body, hash FROM idemsvc.journal ORDER BY epoch, xid, id, seq")
+	rows, err := q.Query(context.Background(), "SELECT at, id, seq, fence, epoch, policy, subject, kind, state, body, hash FROM idemsvc.journal ORDER BY epoch, xid, id, seq")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +97,17 @@ func entries(t testing.TB, pool *pgxpool.Pool) (out []entry) {
 }
 
 // checkJournal: the journal tells of each version of each record exactly once, from the
-// first to the stored one, and its hashes are those of its columns.
+// first to the stored one, and its hashes are those of its columns. Journal and records are
+// read in one snapshot: the sweeper ends leases while the test looks.
 func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
+	tx, err := pool.BeginTx(context.Background(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
 	versions := map[[17]byte][]int64{}
-	for _, e := range entries(t, pool) {
+	for _, e := range entries(t, tx) {
 		if want := e.wantHash(); !bytes.Equal(e.hash, want) {
 			t.Errorf("entry %d of %x has the hash %x, want %x", e.seq, e.id, e.hash, want)
 		}
@@ -109,7 +120,7 @@ func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 	}
 	bad := 0
 	for subject, table := range map[byte]string{1: "event", 2: "resource", 3: "effect"} {
-		rows, err := pool.Query(context.Background(), "SELECT id, version FROM idemsvc."+table)
+		rows, err := tx.Query(context.Background(), "SELECT id, version FROM idemsvc."+table)
 		if err != nil {
 			t.Fatal(err)
 		}
