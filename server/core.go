@@ -43,7 +43,7 @@ func decided[A idem.Answer](ctx context.Context, c *core, cmd idem.Command, res 
 	if !ok {
 		return none, fmt.Errorf("the answer to %T is %T", cmd, res.Answer)
 	}
-	c.report(ctx, cmd, a, started)
+	c.report(ctx, cmd, a, res.TxID, started)
 	return a, nil
 }
 

@@ -58,8 +58,15 @@ func (b *brokenBackend) Apply(ctx context.Context, batch []idem.Command) []stora
 		}
 		return out
 	}
-	return b.Backend.Apply(ctx, batch)
+	out := b.Backend.Apply(ctx, batch)
+	for i := range out {
+		out[i].TxID = fixtureTx
+	}
+	return out
 }
+
+// fixtureTx is the transaction that the fixture's backend says it wrote in.
+const fixtureTx = 4711
 
 func (b *brokenBackend) Info(ctx context.Context) (storage.Info, error) {
 	if err := b.failure(); err != nil {

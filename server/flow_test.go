@@ -61,7 +61,8 @@ func TestAnEventIsProcessedOnce(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	for _, want := range []string{`"msg":"ClaimEvent"`, `"namespace":"shop-live"`, `"consumer":"billing"`, `"source":"stripe"`, `"event_id":"evt_1"`,
-		`"event_type":"invoice.paid"`, `"request_id":"req-1"`, `"outcome":"CLAIMED"`, `"attempt":1`, `"state":"PROCESSING"`, `"correlation_id":"evt_1"`, `"duration_ms":`} {
+		`"event_type":"invoice.paid"`, `"request_id":"req-1"`, `"outcome":"CLAIMED"`, `"attempt":1`, `"state":"PROCESSING"`, `"correlation_id":"evt_1"`, `"db_txid":4711`,
+		`"duration_ms":`} {
 		if !strings.Contains(f.log.String(), want) {
 			t.Errorf("the log lacks %s", want)
 		}

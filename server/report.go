@@ -23,8 +23,9 @@ type decision struct {
 }
 
 // report tells about a decision: one line in the log, attributes on the span. No
-// payload, result, token or error text is in either.
-func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, started time.Time) {
+// payload, result, token or error text is in either. txID is the database transaction that
+// wrote it, 0 for none.
+func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, txID int64, started time.Time) {
 	span := trace.SpanFromContext(ctx)
 	logs := c.log.Enabled(ctx, slog.LevelInfo)
 	if !logs && !span.IsRecording() && c.meters == nil {
@@ -36,7 +37,7 @@ func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, star
 		span.SetAttributes(d.attributes()...)
 	}
 	if logs {
-		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(span, time.Since(started))...)
+		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(span, txID, time.Since(started))...)
 	}
 }
 
@@ -117,7 +118,7 @@ func causation(f *idem.Facts) string {
 	return f.CauseText
 }
 
-func (d *decision) fields(span trace.Span, took time.Duration) []slog.Attr {
+func (d *decision) fields(span trace.Span, txID int64, took time.Duration) []slog.Attr {
 	out := make([]slog.Attr, 0, 16)
 	for _, f := range [...]struct{ name, value string }{
 		{logNamespace, d.key.Namespace}, {logConsumer, d.key.Consumer}, {logSource, d.key.Source}, {logEventID, d.key.EventID},
@@ -139,6 +140,9 @@ func (d *decision) fields(span trace.Span, took time.Duration) []slog.Attr {
 	}
 	if sc := span.SpanContext(); sc.HasTraceID() {
 		out = append(out, slog.String(logTraceID, sc.TraceID().String()))
+	}
+	if txID != 0 {
+		out = append(out, slog.Int64(logTxID, txID))
 	}
 	return append(out, slog.Float64(logDuration, milliseconds(took)))
 }

@@ -46,6 +46,7 @@ const (
 	logCorrelation = "correlation_id"
 	logCausation   = "causation"
 	logTraceID     = "trace_id"
+	logTxID        = "db_txid"
 	logDuration    = "duration_ms"
 	logReason      = "error_reason"
 )

@@ -21,6 +21,7 @@ import (
 type Result struct {
 	Answer idem.Answer
 	Err    error
+	TxID   int64 // of the database transaction that wrote it, as its logs name it; 0 where nothing was written or there is none
 }
 
 // Backend stores. All methods are safe for concurrent use.

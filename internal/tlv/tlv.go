@@ -67,16 +67,21 @@ func (w *Writer) Bool(t uint64, v bool) {
 	}
 }
 
-// Group writes a nested encoding, nothing for an empty one. It is the one field whose
-// tag may repeat, for lists.
+// Group writes a nested encoding. It is the one field whose tag may repeat, for lists.
 func (w *Writer) Group(t uint64, fill func(*Writer)) {
-	inner := &Writer{}
-	fill(inner)
-	if t == w.last {
-		w.last--
+	if t < w.last {
+		panic("tlv: tags must rise")
 	}
-	w.tag(t, len(inner.buf))
-	w.buf = append(w.buf, inner.buf...)
+	w.buf = binary.AppendUvarint(w.buf, t)
+	start := len(w.buf)
+	w.last = 0
+	fill(w) // in place; its length goes before it afterwards
+	w.last = t
+	var tmp [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(tmp[:], uint64(len(w.buf)-start)) //nolint:gosec // a length
+	w.buf = append(w.buf, tmp[:n]...)
+	copy(w.buf[start+n:], w.buf[start:len(w.buf)-n])
+	copy(w.buf[start:], tmp[:n])
 }
 
 // Strings writes a list of texts, each as a field of its own.

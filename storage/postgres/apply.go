@@ -20,6 +20,8 @@ type item struct {
 	way    way            // which statement writes it
 	read   need
 	misses int
+	torn   bool // its records were read while they changed, and are read again
+	blind  bool // nothing was known of its event
 	done   bool
 	result storage.Result
 }
@@ -171,6 +173,12 @@ func (it *item) finish(r storage.Result) {
 func (s *Store) start(it *item) {
 	switch c := it.cmd.(type) {
 	case *idem.Claim:
+		_, known := s.events.get(it.id)
+		it.blind = !known
+		if known || s.odds.high() {
+			it.read = needEvent
+			return
+		}
 		w := &idem.World{SeenVerified: s.sources.verified(c.Key)}
 		if c.Ordering != nil {
 			id := c.Ordering.Resource.ID()
@@ -230,8 +238,8 @@ func (it *item) subject() idem.ID { return it.id }
 // it last.
 func (s *Store) remembered(it *item) *idem.World {
 	w := &idem.World{}
-	e, ok := s.events.get(it.subject())
-	if !ok {
+	e, _ := s.events.get(it.subject())
+	if e == nil {
 		return w
 	}
 	w.Event = e

@@ -17,7 +17,7 @@ const partitionDays = 7
 func (s *Store) background(ctx context.Context, o Options) {
 	if o.Follow > 0 {
 		s.every(ctx, o.Follow, "follow the journal", func(ctx context.Context) error {
-			_, err := s.Follow(ctx)
+			_, err := s.follow(ctx, o.Follow/2)
 			return err
 		})
 	}
@@ -58,20 +58,6 @@ func (s *Store) every(ctx context.Context, d time.Duration, name string, step fu
 			}
 		}
 	})
-}
-
-// Follow takes one step of the reader behind the journal and returns how many entries it
-// read; -1 when another replica was taking one.
-func (s *Store) Follow(ctx context.Context) (int64, error) {
-	n := int64(-1)
-	b := &pgx.Batch{}
-	b.Queue(sqlBegin).Exec(nothing)
-	b.Queue(sqlFollowLock).Exec(nothing)
-	b.Queue(sqlFollow).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&n}, func() error { return nil })
-		return err
-	})
-	return n, s.send(ctx, b)
 }
 
 // sweepBatch is how many expired claims one step settles.

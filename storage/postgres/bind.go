@@ -49,21 +49,17 @@ func lanesText(lanes []idem.Lane) *string {
 
 // firstCols are the rows of first.sql.
 type firstCols struct {
-	bucket                               []int16
 	id                                   [][16]byte
 	namespace, consumer, source, eventID []string
 	facts                                [][]byte
 	nonce                                [][16]byte
 	lease                                []int64
 	detail                               [][]byte
-	policy                               []int32
-	terms                                []string
-	body                                 [][]byte
+	body                                 block
 }
 
 func (c *firstCols) add(id idem.ID, d *idem.Decision) {
 	e := d.Event.New
-	c.bucket = append(c.bucket, id.Bucket())
 	c.id = append(c.id, id)
 	c.namespace = append(c.namespace, e.Key.Namespace)
 	c.consumer = append(c.consumer, e.Key.Consumer)
@@ -73,14 +69,11 @@ func (c *firstCols) add(id idem.ID, d *idem.Decision) {
 	c.nonce = append(c.nonce, e.Nonce)
 	c.lease = append(c.lease, e.Lease.Microseconds())
 	c.detail = append(c.detail, encodeDetail(e))
-	n := &d.Entries[0]
-	c.policy = append(c.policy, n.Policy)
-	c.terms = append(c.terms, terms(n, d))
-	c.body = append(c.body, encodeEntry(n, d))
+	c.body.add(d)
 }
 
 func (c *firstCols) args() []any {
-	return []any{c.bucket, c.id, c.namespace, c.consumer, c.source, c.eventID, c.facts, c.nonce, c.lease, c.detail, c.policy, c.terms, c.body}
+	return []any{c.id, c.namespace, c.consumer, c.source, c.eventID, c.facts, c.nonce, c.lease, c.detail, c.body.out()}
 }
 
 // stepCols are the rows of step.sql.
@@ -89,46 +82,28 @@ type stepCols struct {
 	nonce   []*[16]byte
 	detail  [][]byte
 	result  [][]byte
-	body    [][]byte
 	lanes   []*string
-	terms   []string
 	numbers []int64
+	body    block
 }
 
 func (c *stepCols) add(d *idem.Decision) {
 	w := d.Event
 	e := w.New
-	var flags int64
-	var result []byte
-	if !sameBytes(e.Result, w.Old.Result) {
-		flags, result = 1, e.Result
-	}
-	if e.ByExpiry {
-		flags |= 2
-	}
-	n := &idem.Entry{}
-	var body []byte
-	var found string
-	due := int64(-2)
-	if len(d.Entries) > 0 {
-		n = &d.Entries[0]
-		body, found = encodeEntry(n, d), terms(n, d)
-		due = dueOf(n, d)
-	}
+	result, set := newResult(w)
 	c.id = append(c.id, e.ID())
 	c.nonce = append(c.nonce, nullID(e.Nonce))
 	c.detail = append(c.detail, encodeDetail(e))
 	c.result = append(c.result, result)
-	c.body = append(c.body, body)
 	c.lanes = append(c.lanes, lanesText(e.Lanes))
-	c.terms = append(c.terms, found)
-	c.numbers = append(c.numbers, w.Old.Version, guardOf(w), w.Rises, flags, int64(e.State), int64(e.Total), int64(e.Effects),
-		e.Lease.Microseconds(), w.Lease.Code(), w.Ended.Code(), w.Due.Code(), w.WaitingSince.Code(), w.NotYetSince.Code(),
-		int64(n.Policy), int64(w.ExtendCap), int64(n.Kind), int64(n.To), due)
+	c.numbers = append(c.numbers, w.Old.Version, guardOf(w), w.Rises, flag(set, 1)|flag(e.ByExpiry, 2), int64(e.State), int64(e.Total),
+		int64(e.Effects), e.Lease.Microseconds(), w.Lease.Code(), w.Ended.Code(), w.Due.Code(), w.WaitingSince.Code(), w.NotYetSince.Code(),
+		int64(w.ExtendCap))
+	c.body.add(d)
 }
 
 func (c *stepCols) args() []any {
-	return []any{c.id, c.nonce, c.detail, c.result, c.body, c.lanes, c.terms, c.numbers}
+	return []any{c.id, c.nonce, c.detail, c.result, c.lanes, c.numbers, c.body.out()}
 }
 
 // guardOf is the condition on the lease at the moment of writing: 0 none, 1 alive, 2 over.

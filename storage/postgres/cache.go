@@ -46,3 +46,34 @@ func (c *recent[T]) drop(id idem.ID) {
 	delete(c.young, id)
 	delete(c.old, id)
 }
+
+// odds estimates how many of the first claims meet a record that is there already, made
+// by another replica or long ago. A claim is then read first: an insert that meets a
+// record has to read it anyway, and has drawn a fence for nothing.
+type odds struct {
+	mu    sync.Mutex
+	share float64
+}
+
+// oddsSpan is how many claims it takes to change the estimate, oddsDear the share from
+// which reading first is the better guess.
+const (
+	oddsSpan = 100
+	oddsDear = 0.25
+)
+
+func (o *odds) learn(known, fresh int) {
+	n := float64(known + fresh)
+	if n == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.share += (float64(known)/n - o.share) * min(1, n/oddsSpan)
+}
+
+func (o *odds) high() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.share > oddsDear
+}

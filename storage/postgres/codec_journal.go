@@ -1,38 +1,65 @@
 package postgres
 
 import (
+	"encoding/binary"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/internal/tlv"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
-// encodeEntry is the canonical body of a journal entry: what happened, and, in a
-// record's first entry, its full key and facts, so that the journal can be read without
-// the tables.
-func encodeEntry(n *idem.Entry, d *idem.Decision) []byte {
-	w := tlv.NewWriter(codecVersion)
-	w.Int(1, int64(n.From))
-	w.Int(2, int64(n.To))
-	w.Int(3, int64(n.Reason))
-	w.Bool(4, n.Late)
-	w.Int(5, int64(n.Attempt))
-	w.Int(6, int64(n.Round))
-	w.String(7, n.Claimant)
-	w.String(8, n.Holder)
-	failure(w, 9, n.Error)
-	w.Bytes(10, idBytes(n.ResultHash))
-	w.Strings(11, n.Outputs)
-	w.String(12, n.Who)
-	w.String(13, n.Why)
-	w.String(14, n.Request)
+// block is one row of the journal: the entries of all commands that one statement writes,
+// encoded before it is known which of them succeed. The statement adds a head for each
+// that did: the ID that leads it and its fence. A row for each entry would cost as much as
+// the writes that it tells of.
+type block struct{ w *tlv.Writer }
+
+func newBlock() block { return block{tlv.NewWriter(codecVersion)} }
+
+// add encodes the entries of a decision and returns the ID that leads them: no other
+// command of the statement writes that record.
+func (b block) add(d *idem.Decision) idem.ID {
+	if len(d.Entries) == 0 {
+		return idem.ID{}
+	}
+	lead := d.Entries[0].ID
+	for i := range d.Entries {
+		b.w.Group(1, func(g *tlv.Writer) { putEntry(g, &d.Entries[i], d, lead) })
+	}
+	return lead
+}
+
+func (b block) out() []byte { return b.w.Out() }
+
+// putEntry is the canonical form of a journal entry: what happened, and, in a record's
+// first entry, its full key and facts, so that the journal can be read without the tables.
+func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
+	w.Bytes(1, n.ID[:])
+	w.Int(2, n.Seq)
+	w.Int(3, int64(n.Subject))
+	w.Int(4, int64(n.Kind))
+	w.Int(5, int64(n.From))
+	w.Int(6, int64(n.To))
+	w.Int(7, int64(n.Reason))
+	w.Int(8, int64(n.Policy))
+	w.Bool(9, n.Late)
+	w.Int(10, int64(n.Attempt))
+	w.Int(11, int64(n.Round))
+	w.String(12, n.Claimant)
+	w.String(13, n.Holder)
+	failure(w, 14, n.Error)
+	w.Bytes(15, idBytes(n.ResultHash))
+	w.Strings(16, n.Outputs)
+	w.String(17, n.Who)
+	w.String(18, n.Why)
+	w.String(19, n.Request)
 	for _, l := range n.Applied {
-		w.Group(15, func(g *tlv.Writer) { putLane(g, l) })
+		w.Group(20, func(g *tlv.Writer) { putLane(g, l) })
 	}
 	for _, t := range n.Also {
-		w.Group(16, func(g *tlv.Writer) {
+		w.Group(21, func(g *tlv.Writer) {
 			g.Int(1, int64(t.Subject))
 			g.Bytes(2, t.ID[:])
 			g.Int(3, t.Seq)
@@ -42,40 +69,159 @@ func encodeEntry(n *idem.Entry, d *idem.Decision) []byte {
 	if n.First {
 		putSubject(w, n, d)
 	}
-	return w.Out()
+	if lead != n.ID {
+		w.Bytes(40, lead[:])
+	}
+	// What the reader behind the journal needs: when somebody is needed next, in the code
+	// of [idem.When] but one higher where it counts from the entry's moment, and the hashes
+	// under which the event is to be found.
+	if due := dueOf(n, d); due >= 0 {
+		w.Int(41, due+1)
+	} else if due != -2 {
+		w.Int(41, due)
+	}
+	if list := terms(n, d); len(list) > 0 {
+		buf := make([]byte, 0, 48)
+		for _, t := range list {
+			buf = binary.BigEndian.AppendUint64(buf, uint64(t)) //nolint:gosec // a hash
+		}
+		w.Bytes(42, buf)
+	}
 }
 
 func putSubject(w *tlv.Writer, n *idem.Entry, d *idem.Decision) {
 	switch n.Subject {
 	case idem.OnEvent:
 		e := d.Event.New
-		w.String(20, e.Key.Namespace)
-		w.String(21, e.Key.Consumer)
-		w.String(22, e.Key.Source)
-		w.String(23, e.Key.EventID)
-		w.Group(24, func(g *tlv.Writer) { putFacts(g, &e.Facts) })
+		w.String(22, e.Key.Namespace)
+		w.String(23, e.Key.Consumer)
+		w.String(24, e.Key.Source)
+		w.String(25, e.Key.EventID)
+		w.Group(26, func(g *tlv.Writer) { putFacts(g, &e.Facts) })
 		if e.Ordering != nil {
-			w.Group(25, func(g *tlv.Writer) { putOrdering(g, e.Ordering) })
+			w.Group(27, func(g *tlv.Writer) { putOrdering(g, e.Ordering) })
 		}
 	case idem.OnResource:
 		k := d.Resources[0].New.Key
-		w.String(20, k.Namespace)
-		w.String(21, k.Consumer)
-		w.String(26, k.Type)
-		w.String(27, k.Name)
+		w.String(22, k.Namespace)
+		w.String(23, k.Consumer)
+		w.String(28, k.Type)
+		w.String(29, k.Name)
 	case idem.OnEffect:
 		k := d.Effects[0].New.Key
-		w.String(20, k.Namespace)
-		w.String(21, k.Consumer)
-		w.Int(28, int64(k.Scope))
-		w.Bytes(29, idBytes(k.Event))
-		w.String(30, k.Key)
+		w.String(22, k.Namespace)
+		w.String(23, k.Consumer)
+		w.Int(30, int64(k.Scope))
+		w.Bytes(31, idBytes(k.Event))
+		w.String(32, k.Key)
 	}
 }
 
-// terms are the hashes under which an entry's event is to be found, as an array literal;
-// empty for none.
-func terms(n *idem.Entry, d *idem.Decision) string {
+// dueOf is when the subject of an entry needs somebody next: the end of its lease, or
+// the moment when it may be claimed again; in the code of [idem.When], -2 for never.
+func dueOf(n *idem.Entry, d *idem.Decision) int64 {
+	w := d.Event
+	for _, o := range d.Owners {
+		if o.New.ID() == n.ID {
+			w = o
+		}
+	}
+	if w == nil || n.Subject != idem.OnEvent {
+		return -2
+	}
+	when, old := w.Due, w.New.DueAt
+	switch n.To {
+	case idem.Processing:
+		when, old = w.Lease, w.New.LeaseUntil
+	case idem.FailedRetryable, idem.Received:
+	default:
+		return -2
+	}
+	switch code := when.Code(); {
+	case code != -1 && code != -2:
+		return code
+	case code == -1 && old != 0:
+		return -int64(old)
+	default:
+		return 0
+	}
+}
+
+// headSize is the length of a head: the ID that leads a command, and its fence.
+const headSize = 24
+
+// journaled is what the reader behind the journal needs of an entry.
+type journaled struct {
+	at      idem.Instant
+	id      idem.ID
+	seq     int64
+	subject idem.Subject
+	kind    idem.EntryKind
+	to      idem.State
+	due     idem.Instant // zero for never
+	terms   []int64
+}
+
+// readBlock reads the entries of the commands that were carried out.
+func readBlock(at idem.Instant, heads, body []byte) ([]journaled, error) {
+	if len(heads)%headSize != 0 {
+		return nil, tlv.ErrCorrupt
+	}
+	won := make(map[idem.ID]bool, len(heads)/headSize)
+	for h := heads; len(h) > 0; h = h[headSize:] {
+		won[id16(h[:16])] = true
+	}
+	out := make([]journaled, 0, len(won))
+	r := tlv.NewReader(body, codecVersion)
+	for f, ok := r.Next(); ok; f, ok = r.Next() {
+		if f.Tag != 1 {
+			continue
+		}
+		n, lead, err := readEntry(at, f.Sub())
+		if err != nil {
+			return nil, err
+		}
+		if won[lead] {
+			out = append(out, n)
+		}
+	}
+	return out, r.Err()
+}
+
+func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err error) {
+	n.at = at
+	for f, ok := r.Next(); ok; f, ok = r.Next() {
+		switch f.Tag {
+		case 1:
+			n.id = id16(f.Value)
+			lead = n.id
+		case 2:
+			n.seq = f.Int()
+		case 3:
+			n.subject = idem.Subject(f.Int()) //nolint:gosec // written from the same type
+		case 4:
+			n.kind = idem.EntryKind(f.Int()) //nolint:gosec // written from the same type
+		case 6:
+			n.to = idem.State(f.Int()) //nolint:gosec // written from the same type
+		case 40:
+			lead = id16(f.Value)
+		case 41:
+			if code := f.Int(); code > 0 {
+				n.due = at.Add(time.Duration(code-1) * time.Microsecond)
+			} else {
+				n.due = idem.Instant(-code)
+			}
+		case 42:
+			for b := f.Value; len(b) >= 8; b = b[8:] {
+				n.terms = append(n.terms, int64(binary.BigEndian.Uint64(b))) //nolint:gosec // a hash
+			}
+		}
+	}
+	return n, lead, r.Err()
+}
+
+// terms are the hashes under which an entry's event is to be found.
+func terms(n *idem.Entry, d *idem.Decision) []int64 {
 	var list []int64
 	add := func(ns string, parts ...string) {
 		if parts[len(parts)-1] == "" {
@@ -108,17 +254,7 @@ func terms(n *idem.Entry, d *idem.Decision) string {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return ""
-	}
-	buf := []byte{'{'}
-	for i, t := range list {
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = strconv.AppendInt(buf, t, 10)
-	}
-	return string(append(buf, '}'))
+	return list
 }
 
 func encodeDelivery(d *storage.Delivery) []byte {

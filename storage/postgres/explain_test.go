@@ -57,7 +57,18 @@ func TestExplain(t *testing.T) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			switch name {
-			case "epoch", "moved", "halt", "info": // of tables with one row
+			case "epoch", "halt", "info": // of tables with one row
+				continue
+			case "moved", "refill": // after a move to another cluster, all is read once
+				continue
+			case "apply": // sent with the parts that a batch needs: those forms are among the unlisted
+				t.Run(name, func(t *testing.T) {
+					n := strings.Count(all[name], "::") // more than it has parameters
+					for n > 0 && !strings.Contains(all[name], fmt.Sprintf("$%d:", n)) && !strings.Contains(all[name], fmt.Sprintf("$%d,", n)) {
+						n--
+					}
+					checkPlan(t, explainGeneric(t, full, all[name], n), true)
+				})
 				continue
 			}
 			t.Run(name, func(t *testing.T) { check(t, all[name]) })
@@ -160,6 +171,9 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	c.Payload, c.Facts.PayloadHash = []byte("{}"), []byte("hash")
 	tok := grantOf(t, s, c)
 	must[*idem.ExtendAnswer](t, s, &idem.Extend{Token: tok, Lease: time.Hour})
+	if _, err := s.Follow(t.Context()); err != nil { // while it is open
+		t.Fatal(err)
+	}
 	begin := &idem.BeginEffect{
 		Token: &tok, Key: idem.EffectKey{Scope: idem.EventScope, Namespace: ns, Consumer: "mailer", Event: tok.Event, Key: "charge"},
 		BeginID: "b1", RequestHash: []byte("h"), Target: "bank", Lease: time.Hour, Nonce: randomID(),
@@ -258,8 +272,8 @@ func fillDatabase(t *testing.T) *pgx.Conn {
 		`INSERT INTO idemsvc.payload SELECT clock_timestamp(), n.id, '\x01', '\x01' FROM n WHERE i <= 20000`,
 		`INSERT INTO idemsvc.unfinished SELECT get_byte(uuid_send(n.id), 0), n.id, 1, CASE WHEN i % 10 < 7 THEN 2 ELSE i % 10 END, clock_timestamp(),
 			clock_timestamp() + (i - 500) * interval '1 s', 'full' || i % 10, 'c' || i % 7 FROM n WHERE i <= 20000`,
-		`INSERT INTO idemsvc.journal (at, xid, id, seq, fence, epoch, policy, subject, kind, state, body, hash)
-		 SELECT clock_timestamp() - interval '1 s', pg_current_xact_id()::text::bigint, n.id, 1, i, 1, 1, 1, 1, 2, '\x01', '\x01' FROM n`,
+		`INSERT INTO idemsvc.journal (at, xid, epoch, heads, body, hash)
+		 SELECT clock_timestamp() - interval '1 s', pg_current_xact_id()::text::bigint, 1, '', '\x01', '\x01' FROM n`,
 	} {
 		if strings.HasPrefix(sql, "CREATE TEMP") {
 			sql = strings.Replace(sql, "TEMP TABLE n", "TABLE n", 1)

@@ -1,13 +1,33 @@
 package postgres
 
+import (
+	"encoding/binary"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
 // Statements are the texts of all statements, by the name of their file.
 func Statements() map[string]string {
 	return map[string]string{
-		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": sqlApply, "place": sqlPlace, "place_effects": sqlPlaceEffects,
+		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": applyForm(allParts).sql, "place": sqlPlace, "place_effects": sqlPlaceEffects,
 		"payload": sqlPayload, "sources": sqlSources, "granted": sqlGranted, "read_events": sqlReadEvents, "read_owners": sqlReadOwners,
 		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers,
-		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "follow": sqlFollow, "follow_lock": sqlFollowLock, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
+		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove,
+		"follow_lookup": sqlFollowLookup, "follow_over": sqlFollowOver, "follow_open": sqlFollowOpen, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
 		"find_ref": sqlFindRef, "find_term": sqlFindTerm, "find_unfinished": sqlFindUnfinished, "find_deliveries": sqlFindDeliveries,
 		"find_names": sqlFindNames, "info": sqlInfo,
 	}
 }
+
+// BlockOf is the journal's row of one decision: its heads and its body.
+func BlockOf(d *idem.Decision, fence int64) (heads, body []byte) {
+	b := newBlock()
+	lead := b.add(d)
+	return binary.BigEndian.AppendUint64(lead[:], uint64(fence)), b.out()
+}
+
+// FollowBlocks is how many blocks one step of the reader behind the journal takes.
+const FollowBlocks = followBlocks
+
+// SnapshotBelow is what a snapshot says of the transactions below an ID.
+var SnapshotBelow = snapshotBelow

@@ -37,9 +37,11 @@ func listed(t testing.TB, pool *pgxpool.Pool, key idem.EventKey) bool {
 func claimedIn(t *testing.T, s *postgres.Store, pool *pgxpool.Pool, key idem.EventKey) *pgx.Conn {
 	t.Helper()
 	conn := insertForeign(t, s, pool, key)
-	onConn(t, conn, `INSERT INTO idemsvc.journal (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
-		SELECT clock_timestamp(), pg_current_xact_id()::text::bigint, $1, 1, 1, epoch, clock_timestamp() + interval '10 minutes', policy, 1, 1, 2, $2, body, hash
-		FROM idemsvc.journal LIMIT 1`, [16]byte(key.ID()), fmt.Sprintf("{%d}", idem.Term(key.Namespace, key.EventID)))
+	c := claimOf(key.Namespace, key.EventID)
+	d := idem.Decide(&idem.World{}, c, idem.DefaultPolicy())
+	heads, body := postgres.BlockOf(&d, 1)
+	onConn(t, conn, `INSERT INTO idemsvc.journal (at, xid, epoch, heads, body, hash)
+		SELECT clock_timestamp(), pg_current_xact_id()::text::bigint, epoch, $1, $2, '' FROM idemsvc.meta`, heads, body)
 	return conn
 }
 
@@ -75,6 +77,59 @@ func TestFollowerFindsEntriesThatCommitOutOfOrder(t *testing.T) {
 	found, err := s.Lookup(t.Context(), storage.Query{Namespace: "ns", Kind: storage.ByEventID, Value: "early"})
 	if err != nil || len(found.Views) != 1 {
 		t.Errorf("look-up of the early one: %d, %v", len(found.Views), err)
+	}
+}
+
+// A long way behind, it reads on in steps, and still finds what was being written while an
+// earlier step was taken.
+func TestFollowerCatchesUpInSteps(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	const n = 2*postgres.FollowBlocks + 10
+	grantOf(t, s, claimOf("ns", "first"))
+	follow(t, s)
+	late := keyOf("ns", "late")
+	conn := claimedIn(t, s, pool, late)
+	follow(t, s)
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < n; i += 8 {
+				if r := one(s, claimOf("ns", fmt.Sprint("e", i))); r.Err != nil {
+					t.Error(r.Err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := follow(t, s); got != n {
+		t.Errorf("read %d entries, want %d", got, n)
+	}
+	onConn(t, conn, "COMMIT")
+	if got := follow(t, s); got != 1 || !listed(t, pool, late) {
+		t.Errorf("read %d entries, want the late one; it is listed: %v", got, listed(t, pool, late))
+	}
+	unfinishedMatches(t, pool)
+}
+
+func TestSnapshotBelow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		xid  int64
+		want string
+	}{
+		{"10:20:10,15", 18, "10:18:10,15"},
+		{"10:20:10,15", 15, "10:15:10"},
+		{"10:20:10,15", 9, "9:9:"},
+		{"20:20:", 12, "12:12:"},
+	} {
+		if got, err := postgres.SnapshotBelow(tt.in, tt.xid); got != tt.want || err != nil {
+			t.Errorf("%s below %d: %s, %v; want %s", tt.in, tt.xid, got, err, tt.want)
+		}
+	}
+	if _, err := postgres.SnapshotBelow("20", 12); err == nil {
+		t.Error("what is no snapshot passes")
 	}
 }
 
@@ -162,7 +217,7 @@ func TestTwoReplicasFollowAtOnce(t *testing.T) {
 		read.Add(n)
 	}
 	unfinishedMatches(t, pool)
-	if n := scalar[int64](t, pool, "SELECT count(*) FROM idemsvc.journal"); n != read.Load() {
+	if n := int64(len(entries(t, pool))); n != read.Load() {
 		t.Errorf("%d entries were read, there are %d", read.Load(), n)
 	}
 	if n := scalar[int](t, pool, "SELECT count(*)::int FROM (SELECT FROM idemsvc.lookup GROUP BY term, id HAVING count(*) > 1) x"); n != 0 {
@@ -224,7 +279,7 @@ func TestFollowerReadsNoOldEntries(t *testing.T) {
 	t.Parallel()
 	s, pool := openStore(t, quiet)
 	grantOf(t, s, claimOf("ns", "model"))
-	execSQL(t, pool, `INSERT INTO idemsvc.journal SELECT clock_timestamp(), pg_current_xact_id()::text::bigint, gen_random_uuid(), 1, 1, 1, NULL, 1, 1, 3, 3, NULL, body, hash
+	execSQL(t, pool, `INSERT INTO idemsvc.journal SELECT clock_timestamp(), pg_current_xact_id()::text::bigint, 1, heads, body, hash
 		FROM idemsvc.journal, generate_series(1, 20000)`)
 	follow(t, s)
 	grantOf(t, s, claimOf("ns", "e"))
@@ -244,7 +299,7 @@ func TestFollowerReadsNoOldEntries(t *testing.T) {
 			Read int `json:"Shared Read Blocks"`
 		}
 	}
-	if err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+postgres.Statements()["follow"]).Scan(&plan); err != nil {
+	if err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+postgres.Statements()["follow_read"], 0, postgres.FollowBlocks).Scan(&plan); err != nil {
 		t.Fatal(err)
 	}
 	if buffers = plan[0].Plan.Hit + plan[0].Plan.Read; buffers > 150 {
@@ -399,7 +454,7 @@ func TestOneBadRecordDoesNotStopTheSweep(t *testing.T) {
 		}},
 		{"its entry cannot be written", func(t *testing.T, pool *pgxpool.Pool) {
 			t.Helper()
-			execSQL(t, pool, fmt.Sprintf("ALTER TABLE idemsvc.journal ADD CONSTRAINT odd CHECK (id <> '%x' OR kind <> 6) NOT VALID", id))
+			execSQL(t, pool, fmt.Sprintf(`ALTER TABLE idemsvc.journal ADD CONSTRAINT odd CHECK (position('\x%x'::bytea IN heads) = 0) NOT VALID`, id))
 		}},
 		{"cannot be read", func(t *testing.T, pool *pgxpool.Pool) {
 			t.Helper()

@@ -27,7 +27,6 @@ var (
 	sqlBeginTuned    = load("begin_tuned")
 	sqlFirst         = load("first")
 	sqlStep          = load("step")
-	sqlApply         = load("apply")
 	sqlPlace         = load("place")
 	sqlPlaceEffects  = load("place_effects")
 	sqlPayload       = load("payload")
@@ -42,8 +41,12 @@ var (
 	sqlEpoch         = load("epoch")
 	sqlMoved         = load("moved")
 	sqlHalt          = load("halt")
-	sqlFollowLock    = load("follow_lock")
-	sqlFollow        = load("follow")
+	sqlRefill        = load("refill")
+	sqlFollowRead    = load("follow_read")
+	sqlFollowMove    = load("follow_move")
+	sqlFollowLookup  = load("follow_lookup")
+	sqlFollowOver    = load("follow_over")
+	sqlFollowOpen    = load("follow_open")
 	sqlSweep         = load("sweep")
 
 	sqlDeliveries = load("deliveries")
@@ -63,14 +66,21 @@ func unfinished(filter string) string {
 	return strings.NewReplacer("{filter}", filter).Replace(load("find_unfinished"))
 }
 
-// load reads a statement and drops the comment lines, which the server need not parse.
-func load(name string) string {
+func read(name string) string {
 	b, err := queryFiles.ReadFile("queries/" + name + ".sql")
 	if err != nil {
 		panic("postgres: " + err.Error()) // embedded at build time
 	}
+	return string(b)
+}
+
+// load reads a statement.
+func load(name string) string { return strip(read(name)) }
+
+// strip drops the comment lines, which the server need not parse, and names the columns.
+func strip(sql string) string {
 	var sb strings.Builder
-	for line := range strings.SplitSeq(string(b), "\n") {
+	for line := range strings.SplitSeq(sql, "\n") {
 		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
 			sb.WriteString(line)
 			sb.WriteByte('\n')

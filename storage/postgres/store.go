@@ -41,9 +41,10 @@ type Store struct {
 	timeout  time.Duration
 	tuned    bool // the pool's connections have been set up by Tune
 
-	events    *recent[*idem.Event]
+	events    *recent[*idem.Event] // nil: there is a record, and it must be read
 	resources *recent[*idem.Resource]
 	effects   *recent[*idem.Effect]
+	odds      odds
 
 	epMu    sync.Mutex
 	ep      epochs
@@ -194,7 +195,7 @@ func (s *Store) raiseEpoch(ctx context.Context, force bool) (int64, error) {
 			return nil
 		}
 		if err == nil && moved {
-			_, err = tx.Exec(ctx, sqlMoved)
+			err = refill(ctx, tx)
 		}
 		return err
 	})

@@ -159,3 +159,66 @@ func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
 	// Output: 1
 }
+
+// Claims of events that another replica knows are read first once that is what they mostly
+// are, and inserted first again when it is no longer so. Both are answered rightly all along.
+func TestDuplicatesOfAnotherReplica(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	other, _ := openOn(t, pool.Config().ConnString(), quiet)
+	fences := func() int64 { return scalar[int64](t, pool, "SELECT last_value FROM idemsvc.fence") }
+	const n = 300
+	batch := func(b *postgres.Store, from, to int, want idem.Outcome) {
+		t.Helper()
+		var cmds []idem.Command
+		for i := from; i < to; i++ {
+			cmds = append(cmds, claimOf("ns", fmt.Sprint("e", i)))
+		}
+		for _, r := range b.Apply(t.Context(), cmds) {
+			if outcomeOf(r) != want.String() {
+				t.Errorf("answered %s, want %s", outcomeOf(r), want)
+			}
+		}
+	}
+	batch(s, 0, n, idem.OutcomeClaimed)
+	before := fences()
+	batch(other, 0, n/2, idem.OutcomeInProgress)
+	middle := fences()
+	batch(other, n/2, n, idem.OutcomeInProgress)
+	if after := fences(); after != middle || middle == before {
+		t.Errorf("fences were drawn in vain: %d, then %d; want some, then none", middle-before, after-middle)
+	}
+	for i := range 3 {
+		batch(other, n*(i+1), n*(i+2), idem.OutcomeClaimed)
+	}
+	if used := fences() - middle; used != 3*n {
+		t.Errorf("%d fences for %d fresh claims", used, 3*n)
+	}
+}
+
+// A result names the transaction that wrote it, as the row does; one that wrote nothing
+// names none.
+func TestResultsNameTheirTransaction(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	xmin := func(table string) int64 {
+		return scalar[int64](t, pool, "SELECT xmin::text::bigint FROM idemsvc."+table)
+	}
+	c := claimOf("ns", "e")
+	res := one(s, c)
+	if res.TxID == 0 || res.TxID&0xffffffff != xmin("event") {
+		t.Errorf("first claim: transaction %d, the row names %d", res.TxID, xmin("event"))
+	}
+	tok := tokenFrom(t, c, res)
+	res = one(s, &idem.Check{Token: &tok, Ordering: *lane(claimOf("ns", "x"), "r", 5).Ordering})
+	if res.TxID == 0 || res.TxID&0xffffffff != xmin("resource") {
+		t.Errorf("check: transaction %d, the row names %d", res.TxID, xmin("resource"))
+	}
+	res = one(s, completeOf(tok, "ok"))
+	if res.TxID == 0 || res.TxID&0xffffffff != xmin("event") {
+		t.Errorf("completion: transaction %d, the row names %d", res.TxID, xmin("event"))
+	}
+	if res := one(s, c); res.Err != nil || res.TxID != 0 {
+		t.Errorf("duplicate: transaction %d, %v; want none", res.TxID, res.Err)
+	}
+}

@@ -34,7 +34,6 @@ type trip struct {
 	verified []sourceKey // sources of which this trip brings the first verified delivery
 
 	won    map[idem.ID]grantRow
-	known  map[idem.ID]*idem.Event
 	went   map[idem.ID]grantRow
 	wrote  []grantRow // by command of apply.sql, zero where it missed
 	loaded *world
@@ -46,6 +45,7 @@ type grantRow struct {
 	fence    int64
 	at       idem.Instant
 	extended idem.Instant
+	xid      int64 // of the transaction, as the database's own log and snapshots name it
 }
 
 // identified marks a connection whose cluster was the epoch's.
@@ -226,16 +226,12 @@ func (t *trip) refuse() {
 // finish hands the results to the items.
 func (t *trip) finish(ctx context.Context) {
 	t.s.sources.add(t.verified)
+	t.s.odds.learn(len(t.firsts)-len(t.won), len(t.won))
 	for _, it := range t.firsts {
 		if g := t.won[it.subject()]; g.ok {
 			t.wonBy(it, g)
-		} else if err := t.spoilt[it.subject()]; err != nil {
-			it.finish(storage.Result{Err: err})
-		} else if e := t.known[it.subject()]; e != nil && shallow(it.cmd, e) {
-			it.dec = nil
-			t.s.decide(it, t.s.worldOf(it, t, e))
 		} else {
-			it.miss()
+			it.known() // by somebody else
 		}
 	}
 	for _, it := range t.steps {
@@ -257,6 +253,12 @@ func (t *trip) finish(ctx context.Context) {
 	}
 }
 
+// known sends a first claim of which a record exists to read that one.
+func (it *item) known() {
+	it.miss()
+	it.read = needEvent
+}
+
 // miss sends an item whose guess failed to be read.
 func (it *item) miss() {
 	it.dec, it.read = nil, needAll
@@ -275,10 +277,10 @@ func (t *trip) wonBy(it *item, g grantRow) {
 	}
 	t.s.remember(d, g)
 	if d.Err != nil {
-		it.finish(storage.Result{Err: d.Err}) // a late report has been noted
+		it.finish(storage.Result{Err: d.Err, TxID: g.xid}) // a late report has been noted
 		return
 	}
-	it.finish(storage.Result{Answer: d.Answer})
+	it.finish(storage.Result{Answer: d.Answer, TxID: g.xid})
 }
 
 func genuine(c *idem.Claim) bool {
@@ -289,11 +291,10 @@ func genuine(c *idem.Claim) bool {
 func (s *Store) remember(d *idem.Decision, g grantRow) {
 	keep := func(w *idem.EventWrite) {
 		e := w.Apply(g.at, g.fence)
-		if e.State == idem.Processing {
-			s.events.put(e.ID(), e)
-		} else {
-			s.events.drop(e.ID())
+		if e.State != idem.Processing {
+			e = nil // there is a record, and it must be read
 		}
+		s.events.put(w.New.ID(), e)
 	}
 	if d.Event != nil {
 		keep(d.Event)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -89,6 +90,9 @@ func (w *world) queue(b *pgx.Batch) {
 	if len(w.deepID) > 0 {
 		b.Queue(sqlReadAttempts, w.deepBucket, w.deepID).Query(w.scanAttempts)
 	}
+	if len(w.memberResource) > 0 { // before the resource, so that none is passed over that was applied meanwhile
+		b.Queue(sqlReadMembers, w.memberBucket, w.memberResource, w.memberEpoch, w.memberOwn, w.memberStart).Query(w.scanMembers)
+	}
 	if len(w.deepID) > 0 || len(w.resource) > 0 {
 		b.Queue(sqlReadResources, w.resource, w.deepBucket, w.deepID).Query(w.scanResources)
 		b.Queue(sqlReadOwners, w.resource, w.deepBucket, w.deepID).Query(func(rows pgx.Rows) error {
@@ -97,9 +101,6 @@ func (w *world) queue(b *pgx.Batch) {
 	}
 	if len(w.deepID) > 0 || len(w.effect) > 0 {
 		b.Queue(sqlReadEffects, w.effect, w.deepID).Query(w.scanEffects)
-	}
-	if len(w.memberResource) > 0 {
-		b.Queue(sqlReadMembers, w.memberBucket, w.memberResource, w.memberEpoch, w.memberOwn, w.memberStart).Query(w.scanMembers)
 	}
 }
 
@@ -182,6 +183,13 @@ func (w *world) decide(ctx context.Context, it *item) {
 		return
 	}
 	e := w.events[it.subject()]
+	if it.blind {
+		it.blind = false
+		s.odds.learn(btoi(e != nil), btoi(e == nil))
+		if e != nil {
+			s.events.put(it.id, nil)
+		}
+	}
 	if it.read == needEvent && e != nil && !shallow(it.cmd, e) {
 		it.read = needAll
 		return
@@ -196,13 +204,26 @@ func (w *world) decide(ctx context.Context, it *item) {
 	world.Owners = w.owners
 	world.Past = past(it.cmd, w.attempts[it.subject()])
 	if it.order != nil {
-		world.Members = w.members[it.order.Resource.ID()]
+		r := w.resources[it.order.Resource.ID()]
+		if !it.torn && torn(e, r) {
+			it.torn = true // seen again, it is so
+			it.read = needAll
+			return
+		}
+		world.Members = between(w.members[it.order.Resource.ID()], it.order.Version, r)
 	}
 	if id, ok := idem.EffectOf(it.cmd); ok {
 		world.Effect = w.effects[id]
 	}
 	s.decide(it, world)
 	s.suspect(ctx, it, e)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // spoiltFor is the error of a record that the item names and that cannot be read.
@@ -214,6 +235,32 @@ func (t *trip) spoiltFor(it *item) error {
 		return t.spoilt[id]
 	}
 	return nil
+}
+
+// torn reports whether the record of a resource, which is read after that of the event,
+// tells of something that the event's does not: it seems to have happened between the two
+// statements, and no rule makes sense of half of it.
+func torn(e *idem.Event, r *idem.Resource) bool {
+	if e == nil || r == nil {
+		return false
+	}
+	switch id := e.ID(); {
+	case r.Owner == id && r.OwnerFence > e.Fence: // granted since
+		return true
+	case r.Owner == id && r.OwnerFence == e.Fence && !r.Owned && e.State == idem.Processing: // ended since
+		return true
+	default:
+		return r.Applied && r.AppliedBy == id && e.State != idem.Processed && e.SettledAs != idem.Processed // completed since
+	}
+}
+
+// between are the members that one version asks about: others of the same resource may
+// have been read for other items of the trip.
+func between(list []idem.MemberEvent, v idem.Version, r *idem.Resource) []idem.MemberEvent {
+	return slices.DeleteFunc(slices.Clone(list), func(m idem.MemberEvent) bool {
+		passed := r != nil && r.Applied && r.Epoch == m.Epoch && m.Value <= r.Value && m.Value < v.Value
+		return m.Epoch != v.Epoch || m.Value > v.Value || passed
+	})
 }
 
 func sameOrder(a, b *idem.Ordering) bool {

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,83 +56,68 @@ func (t *trip) writeFirsts(b *pgx.Batch) {
 	if len(t.firsts) == 0 {
 		return
 	}
-	var c firstCols
+	// All who insert do it in the order of the keys, so that none waits for another in a
+	// circle.
+	slices.SortFunc(t.firsts, func(x, y *item) int { return bytes.Compare(x.id[:], y.id[:]) })
+	c := firstCols{body: newBlock()}
 	for _, it := range t.firsts {
 		c.add(it.subject(), it.dec)
 	}
 	t.won = make(map[idem.ID]grantRow, len(t.firsts))
 	b.Queue(sqlFirst, c.args()...).Query(func(rows pgx.Rows) error {
-		return t.scanFirsts(rows)
+		return scanGrants(rows, t.won, false)
 	})
-}
-
-// scanFirsts reads what became of first claims: a grant, or the record that is there.
-func (t *trip) scanFirsts(rows pgx.Rows) error {
-	defer rows.Close()
-	t.known = map[idem.ID]*idem.Event{}
-	for rows.Next() {
-		var id [16]byte
-		var fence *int64
-		var at *time.Time
-		switch raw := rows.RawValues(); {
-		case raw[1] != nil:
-			if err := rows.Scan(append([]any{&id, &fence, &at}, make([]any, eventWidth)...)...); err != nil {
-				return err
-			}
-			t.won[id] = grantRow{ok: true, fence: *fence, at: idem.InstantOf(*at)}
-		case raw[3] != nil:
-			e, err := scanEvent(rows, t.ep, &id, nil, nil)
-			switch {
-			case err == nil:
-				t.known[id] = e
-			case e != nil:
-				t.spoil(id, err)
-			default:
-				return err
-			}
-		}
-	}
-	return rows.Err()
 }
 
 func (t *trip) writeSteps(b *pgx.Batch) {
 	if len(t.steps) == 0 {
 		return
 	}
-	var c stepCols
+	c := stepCols{body: newBlock()}
 	for _, it := range t.steps {
 		c.add(it.dec)
 	}
 	t.went = make(map[idem.ID]grantRow, len(t.steps))
 	b.Queue(sqlStep, c.args()...).Query(func(rows pgx.Rows) error {
-		var id [16]byte
-		var g grantRow
-		var at time.Time
-		var until *time.Time
-		_, err := pgx.ForEachRow(rows, []any{&id, &g.fence, &at, &until}, func() error {
-			g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(until)
-			t.went[id] = g
-			return nil
-		})
-		return err
+		return scanGrants(rows, t.went, true)
 	})
+}
+
+// scanGrants reads what was written, by event record.
+func scanGrants(rows pgx.Rows, into map[idem.ID]grantRow, leases bool) error {
+	var id [16]byte
+	var g grantRow
+	var at time.Time
+	var until *time.Time
+	to := []any{&id, &g.fence, &at, &until, &g.xid}
+	if !leases {
+		to = slices.Delete(to, 3, 4)
+	}
+	_, err := pgx.ForEachRow(rows, to, func() error {
+		g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(until)
+		into[id] = g
+		return nil
+	})
+	return err
 }
 
 func (t *trip) writeOthers(b *pgx.Batch) {
 	if len(t.others) == 0 {
 		return
 	}
-	var c applyCols
+	c := applyCols{body: newBlock()}
 	for _, it := range t.others {
 		c.add(it.dec)
 	}
 	t.wrote = make([]grantRow, len(t.others))
-	b.Queue(sqlApply, c.args()...).Query(func(rows pgx.Rows) error {
-		var cmd, whole int32
+	sql, args := c.form()
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		var cmd int64
+		var whole int32
 		var g grantRow
 		var at time.Time
 		var extended *time.Time
-		_, err := pgx.ForEachRow(rows, []any{&cmd, &g.fence, &at, &whole, &extended}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&cmd, &g.fence, &at, &g.xid, &whole, &extended}, func() error {
 			if cmd < 1 || int(cmd) > len(t.wrote) {
 				return fmt.Errorf("postgres: a write answered for command %d of %d", cmd, len(t.wrote))
 			}

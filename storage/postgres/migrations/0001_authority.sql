@@ -176,26 +176,21 @@ CREATE TABLE idemsvc.rejected (
     PRIMARY KEY (namespace, source, minute)
 );
 
--- The journal: append-only, in the transition's own transaction. body is canonical;
--- hash covers it and all else but what only the reader behind uses (due_at, terms), so
--- that alteration is detectable. xid counts on over a move to another cluster (meta.xid_base).
--- The index follows the order of writing and serves only the reader behind.
+-- The journal: append-only, in the transition's own transaction. A row is a block: the
+-- entries of all commands that one statement wrote. body holds them in canonical bytes, as
+-- they were before it was known which commands would succeed; heads names those that did: 24
+-- bytes for each, the ID of its first entry and the fence of its record. hash covers all
+-- columns, so that alteration is detectable. xid counts on over a move to another cluster
+-- (meta.xid_base). The index follows the order of writing and serves the reader behind.
 CREATE TABLE idemsvc.journal (
-    at       timestamptz NOT NULL,
-    xid      bigint NOT NULL,
-    id       uuid NOT NULL,
-    seq      bigint NOT NULL,
-    fence    bigint NOT NULL,
-    epoch    bigint NOT NULL,
-    due_at   timestamptz,
-    policy   integer NOT NULL,
-    subject  smallint NOT NULL,
-    kind     smallint NOT NULL,
-    state    smallint NOT NULL,
-    terms    text COLLATE "C",
-    body     bytea NOT NULL,
-    hash     bytea NOT NULL
+    at    timestamptz NOT NULL,
+    xid   bigint NOT NULL,
+    epoch bigint NOT NULL,
+    heads bytea NOT NULL,
+    body  bytea NOT NULL,
+    hash  bytea NOT NULL
 ) PARTITION BY RANGE (at);
+ALTER TABLE idemsvc.journal ALTER COLUMN heads SET STORAGE EXTERNAL, ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX journal_xid ON idemsvc.journal (xid);
 
 -- Found by value: filled just behind the journal.

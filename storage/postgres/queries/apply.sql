@@ -4,140 +4,207 @@
 -- was locked go on; fences are drawn and the moment of writing is taken after the locks.
 -- Event records that must not exist yet are inserted, and lead their command. Everything
 -- else follows from what was locked and inserted.
+--
+-- The parts between «[» and «]» are left out where no command of the batch needs them: what
+-- a statement costs depends on all that it could do. «:name» is a parameter. Numbers come
+-- flattened, so many for each row, since every array of its own costs as much as several rows.
 WITH env AS MATERIALIZED (
     SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
     FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
 ), cmds AS MATERIALIZED (
-    SELECT * FROM unnest($1::integer[], $2::integer[], $3::boolean[]) AS t(cmd, need, draw)
-), ue AS MATERIALIZED (
-    SELECT * FROM unnest($4::integer[], $5::smallint[], $6::uuid[], $7::bigint[], $8::smallint[], $9::bigint[], $10::boolean[], $11::smallint[],
-                         $12::boolean[], $13::uuid[], $14::integer[], $15::integer[], $16::text[], $17::bigint[], $18::bigint[], $19::bigint[],
-                         $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bytea[], $25::boolean[], $26::bytea[], $27::bigint[])
-        AS t(cmd, bucket, id, old_version, guard, rises, draw, state, by_expiry, nonce, total, effects, lanes, lease_us, lease, granted,
-             ended, due, waiting, not_yet, detail, set_result, result, lease_cap)
-), ie AS MATERIALIZED (
-    SELECT * FROM unnest($28::integer[], $29::smallint[], $30::uuid[], $31::text[], $32::text[], $33::text[], $34::text[], $35::bytea[],
-                         $36::bigint[], $37::boolean[], $38::smallint[], $39::uuid[], $40::integer[], $41::integer[], $42::text[], $43::bigint[],
-                         $44::bigint[], $45::bigint[], $46::bigint[], $47::bytea[])
-        AS t(cmd, bucket, id, namespace, consumer, source, event_id, facts, version, draw, state, nonce, total, effects, lanes, lease_us,
-             lease, granted, waiting, detail)
-), ur AS MATERIALIZED (
-    SELECT * FROM unnest($48::integer[], $49::smallint[], $50::uuid[], $51::bigint[], $52::smallint[], $53::smallint[], $54::boolean[], $55::boolean[],
-                         $56::bigint[], $57::bigint[], $58::bigint[], $59::uuid[], $60::bigint[], $61::boolean[], $62::boolean[], $63::uuid[],
-                         $64::bigint[], $65::text[], $66::text[], $67::bytea[])
-        AS t(cmd, bucket, id, old_version, kind, mode, owned, applied, epoch, value, start, owner, owner_fence, lane, own_fence, applied_by,
-             gap_since, machine, state, print)
-), uf AS MATERIALIZED (
-    SELECT * FROM unnest($68::integer[], $69::smallint[], $70::uuid[], $71::bigint[], $72::smallint[], $73::uuid[], $74::bigint[], $75::bigint[],
-                         $76::integer[], $77::bytea[], $78::bytea[])
-        AS t(cmd, bucket, id, old_version, state, event, fence, lease, bytes, detail, result)
+    SELECT t.lead, t.n AS cmd, (:cmds::bigint[])[3 * t.n - 2] AS need, (:cmds::bigint[])[3 * t.n - 1] = 1 AS draw, (:cmds::bigint[])[3 * t.n] AS fence
+    FROM unnest(:lead::uuid[]) WITH ORDINALITY AS t(lead, n)
+)
+--[ue
+, ue AS MATERIALIZED (
+    SELECT t.id, t.nonce, t.detail, t.result, t.lanes, (t.n - 1) * 16 AS o, (:ue::bigint[])[(t.n - 1) * 16 + 1] AS cmd
+    FROM unnest(:ue_id::uuid[], :ue_nonce::uuid[], :ue_detail::bytea[], :ue_result::bytea[], :ue_lanes::text[]) WITH ORDINALITY AS t(id, nonce, detail, result, lanes, n)
 ), le AS MATERIALIZED (
-    SELECT u.cmd, u.guard,
+    SELECT u.cmd, (:ue::bigint[])[u.o + 3] AS guard,
         CASE WHEN e.fence < env.base THEN greatest(e.lease_until, env.epoch_started_at + e.lease_us * interval '1 microsecond') ELSE e.lease_until END AS lease_until
     FROM env, ue u, LATERAL (
         SELECT e.fence, e.lease_until, e.lease_us FROM idemsvc.event e
-        WHERE e.bucket = u.bucket AND e.id = u.id AND e.version = u.old_version
+        WHERE e.bucket = get_byte(uuid_send(u.id), 0)::smallint AND e.id = u.id AND e.version = (:ue::bigint[])[u.o + 2]
         OFFSET 0 FOR UPDATE SKIP LOCKED) e
+)
+--]
+--[ur
+, ur AS MATERIALIZED (
+    SELECT t.id, t.owner, t.applied_by, t.machine, t.state, t.print, (t.n - 1) * 10 AS o, (:ur::bigint[])[(t.n - 1) * 10 + 1] AS cmd
+    FROM unnest(:ur_id::uuid[], :ur_owner::uuid[], :ur_by::uuid[], :ur_machine::text[], :ur_state::text[], :ur_print::bytea[])
+        WITH ORDINALITY AS t(id, owner, applied_by, machine, state, print, n)
 ), lr AS MATERIALIZED (
     SELECT u.cmd FROM ur u, LATERAL (
-        SELECT 1 FROM idemsvc.resource r WHERE r.bucket = u.bucket AND r.id = u.id AND r.version = u.old_version
+        SELECT 1 FROM idemsvc.resource r
+        WHERE r.bucket = get_byte(uuid_send(u.id), 0)::smallint AND r.id = u.id AND r.version = (:ur::bigint[])[u.o + 2]
         OFFSET 0 FOR UPDATE SKIP LOCKED) r
+)
+--]
+--[uf
+, uf AS MATERIALIZED (
+    SELECT t.id, t.event, t.detail, t.result, (t.n - 1) * 6 AS o, (:uf::bigint[])[(t.n - 1) * 6 + 1] AS cmd
+    FROM unnest(:uf_id::uuid[], :uf_event::uuid[], :uf_detail::bytea[], :uf_result::bytea[]) WITH ORDINALITY AS t(id, event, detail, result, n)
 ), lf AS MATERIALIZED (
     SELECT u.cmd FROM uf u, LATERAL (
-        SELECT 1 FROM idemsvc.effect f WHERE f.bucket = u.bucket AND f.id = u.id AND f.version = u.old_version
+        SELECT 1 FROM idemsvc.effect f
+        WHERE f.bucket = get_byte(uuid_send(u.id), 0)::smallint AND f.id = u.id AND f.version = (:uf::bigint[])[u.o + 2]
         OFFSET 0 FOR UPDATE SKIP LOCKED) f
-), moment AS MATERIALIZED (
-    SELECT clock_timestamp() AS at
-    FROM (SELECT (SELECT count(*) FROM le) + (SELECT count(*) FROM lr) + (SELECT count(*) FROM lf) AS n OFFSET 0) locked
+)
+--]
+, moment AS MATERIALIZED (
+    SELECT clock_timestamp() AS at FROM (SELECT 0
+--[ue
+        + (SELECT count(*) FROM le)
+--]
+--[ur
+        + (SELECT count(*) FROM lr)
+--]
+--[uf
+        + (SELECT count(*) FROM lf)
+--]
+        AS n OFFSET 0) locked
     WHERE n >= 0
 ), ok AS MATERIALIZED (
-    SELECT c.cmd, CASE WHEN c.draw THEN env.base + nextval('idemsvc.fence') ELSE 0 END AS fence
+    SELECT c.cmd, c.lead, c.need, CASE WHEN c.draw THEN env.base + nextval('idemsvc.fence') ELSE c.fence END AS fence
     FROM env, cmds c LEFT JOIN (
         SELECT x.cmd, count(*) AS n FROM (
-            SELECT le.cmd FROM le, moment WHERE le.guard = 0 OR (le.guard = 1) = (le.lease_until > moment.at)
+            SELECT NULL::bigint AS cmd WHERE false
+--[ue
+            UNION ALL SELECT le.cmd FROM le, moment WHERE le.guard = 0 OR (le.guard = 1) = (le.lease_until > moment.at)
+--]
+--[ur
             UNION ALL SELECT lr.cmd FROM lr
-            UNION ALL SELECT lf.cmd FROM lf) x
+--]
+--[uf
+            UNION ALL SELECT lf.cmd FROM lf
+--]
+            ) x
         GROUP BY x.cmd) locked USING (cmd)
     WHERE COALESCE(locked.n, 0) = c.need
+)
+--[ie
+, ie AS MATERIALIZED (
+    SELECT t.*, (t.n - 1) * 10 AS o, (:ie::bigint[])[(t.n - 1) * 10 + 1] AS cmd
+    FROM unnest(:ie_id::uuid[], :ie_namespace::text[], :ie_consumer::text[], :ie_source::text[], :ie_event::text[], :ie_facts::bytea[], :ie_nonce::uuid[],
+        :ie_lanes::text[], :ie_detail::bytea[]) WITH ORDINALITY AS t(id, namespace, consumer, source, event_id, facts, nonce, lanes, detail, n)
 ), won AS (
     INSERT INTO idemsvc.event AS e (bucket, id, created_at, namespace, consumer, source, event_id, facts, version, fence, nonce, lease_until,
         lease_us, granted_at, waiting_since, total, effects, state, by_expiry, lanes, detail)
-    SELECT i.bucket, i.id, m.at, i.namespace, i.consumer, i.source, i.event_id, i.facts, i.version, CASE WHEN i.draw THEN ok.fence ELSE 0 END, i.nonce,
-        CASE WHEN i.lease >= 0 THEN m.at + i.lease * interval '1 microsecond' END, i.lease_us,
-        CASE WHEN i.granted >= 0 THEN m.at END, CASE WHEN i.waiting >= 0 THEN m.at END, i.total, i.effects, i.state, false, i.lanes, i.detail
+    SELECT get_byte(uuid_send(i.id), 0), i.id, m.at, i.namespace, i.consumer, i.source, i.event_id, i.facts, (:ie::bigint[])[i.o + 2],
+        CASE WHEN (:ie::bigint[])[i.o + 3] = 1 THEN ok.fence ELSE 0 END, i.nonce,
+        CASE WHEN (:ie::bigint[])[i.o + 8] >= 0 THEN m.at + (:ie::bigint[])[i.o + 8] * interval '1 microsecond' END, (:ie::bigint[])[i.o + 7],
+        CASE WHEN (:ie::bigint[])[i.o + 9] >= 0 THEN m.at END, CASE WHEN (:ie::bigint[])[i.o + 10] >= 0 THEN m.at END,
+        (:ie::bigint[])[i.o + 5]::integer, (:ie::bigint[])[i.o + 6]::integer, (:ie::bigint[])[i.o + 4]::smallint, false, i.lanes, i.detail
     FROM moment m, ie i JOIN ok USING (cmd)
-    ORDER BY i.bucket, i.id
+    ORDER BY i.id
     ON CONFLICT DO NOTHING
     RETURNING e.id
 ), done AS MATERIALIZED (
-    SELECT ok.cmd, ok.fence FROM ok WHERE NOT EXISTS (SELECT FROM ie WHERE ie.cmd = ok.cmd)
+    SELECT ok.* FROM ok WHERE NOT EXISTS (SELECT FROM ie WHERE ie.cmd = ok.cmd)
     UNION ALL
-    SELECT ok.cmd, ok.fence FROM ok JOIN ie USING (cmd) JOIN won USING (id)
-), se AS (
+    SELECT ok.* FROM ok JOIN ie USING (cmd) JOIN won USING (id)
+)
+--]
+--[no ie
+, done AS MATERIALIZED (
+    SELECT ok.* FROM ok
+)
+--]
+--[ue
+, se AS (
     UPDATE idemsvc.event e SET
-        version = e.version + u.rises,
-        fence = CASE WHEN u.draw THEN d.fence ELSE e.fence END,
+        version = e.version + (:ue::bigint[])[u.o + 4],
+        fence = CASE WHEN ((:ue::bigint[])[u.o + 5] & 4) <> 0 THEN d.fence ELSE e.fence END,
         nonce = u.nonce,
         lease_until = CASE
-            WHEN u.rises = 0 THEN greatest(e.lease_until, least(m.at + u.lease * interval '1 microsecond',
-                'epoch'::timestamptz + u.lease_cap * interval '1 microsecond'))
-            WHEN u.lease = -1 THEN e.lease_until WHEN u.lease >= 0 THEN m.at + u.lease * interval '1 microsecond' END,
-        lease_us = u.lease_us,
-        granted_at = CASE WHEN u.granted >= 0 THEN m.at ELSE e.granted_at END,
-        ended_at = CASE WHEN u.ended = -1 THEN e.ended_at WHEN u.ended >= 0 THEN m.at WHEN u.ended < -2 THEN 'epoch'::timestamptz - u.ended * interval '1 microsecond' END,
-        due_at = CASE WHEN u.due = -1 THEN e.due_at WHEN u.due >= 0 THEN m.at + u.due * interval '1 microsecond' END,
-        waiting_since = CASE WHEN u.waiting = -1 THEN e.waiting_since WHEN u.waiting >= 0 THEN m.at END,
-        not_yet_since = CASE WHEN u.not_yet = -1 THEN e.not_yet_since WHEN u.not_yet >= 0 THEN m.at END,
-        total = u.total, effects = u.effects, state = u.state, by_expiry = u.by_expiry, lanes = u.lanes, detail = u.detail,
-        result = CASE WHEN u.set_result THEN u.result ELSE e.result END
+            WHEN (:ue::bigint[])[u.o + 4] = 0 THEN greatest(e.lease_until, least(m.at + (:ue::bigint[])[u.o + 10] * interval '1 microsecond',
+                'epoch'::timestamptz + (:ue::bigint[])[u.o + 16] * interval '1 microsecond'))
+            WHEN (:ue::bigint[])[u.o + 10] = -1 THEN e.lease_until WHEN (:ue::bigint[])[u.o + 10] >= 0 THEN m.at + (:ue::bigint[])[u.o + 10] * interval '1 microsecond' END,
+        lease_us = (:ue::bigint[])[u.o + 9],
+        granted_at = CASE WHEN (:ue::bigint[])[u.o + 11] >= 0 THEN m.at ELSE e.granted_at END,
+        ended_at = CASE WHEN (:ue::bigint[])[u.o + 12] = -1 THEN e.ended_at WHEN (:ue::bigint[])[u.o + 12] >= 0 THEN m.at
+            WHEN (:ue::bigint[])[u.o + 12] < -2 THEN 'epoch'::timestamptz - (:ue::bigint[])[u.o + 12] * interval '1 microsecond' END,
+        due_at = CASE WHEN (:ue::bigint[])[u.o + 13] = -1 THEN e.due_at WHEN (:ue::bigint[])[u.o + 13] >= 0 THEN m.at + (:ue::bigint[])[u.o + 13] * interval '1 microsecond' END,
+        waiting_since = CASE WHEN (:ue::bigint[])[u.o + 14] = -1 THEN e.waiting_since WHEN (:ue::bigint[])[u.o + 14] >= 0 THEN m.at END,
+        not_yet_since = CASE WHEN (:ue::bigint[])[u.o + 15] = -1 THEN e.not_yet_since WHEN (:ue::bigint[])[u.o + 15] >= 0 THEN m.at END,
+        total = (:ue::bigint[])[u.o + 7]::integer, effects = (:ue::bigint[])[u.o + 8]::integer, state = (:ue::bigint[])[u.o + 6]::smallint,
+        by_expiry = ((:ue::bigint[])[u.o + 5] & 2) <> 0, lanes = u.lanes, detail = u.detail,
+        result = CASE WHEN ((:ue::bigint[])[u.o + 5] & 1) <> 0 THEN u.result ELSE e.result END
     FROM moment m, ue u JOIN done d USING (cmd)
-    WHERE e.bucket = u.bucket AND e.id = u.id AND e.version = u.old_version
-    RETURNING u.cmd, e.lease_until, e.due_at, e.id, u.rises
-), sr AS (
+    WHERE e.bucket = get_byte(uuid_send(u.id), 0)::smallint AND e.id = u.id AND e.version = (:ue::bigint[])[u.o + 2]
+    RETURNING u.cmd, e.lease_until, (:ue::bigint[])[u.o + 4] AS rises
+)
+--]
+--[ur
+, sr AS (
     UPDATE idemsvc.resource r SET
-        version = r.version + 1, kind = u.kind, mode = u.mode, owned = u.owned, applied = u.applied, epoch = u.epoch, value = u.value,
-        start = u.start, owner = u.owner, owner_fence = CASE WHEN u.own_fence THEN d.fence ELSE u.owner_fence END,
-        lane_fence = CASE WHEN u.lane THEN d.fence ELSE r.lane_fence END, applied_by = u.applied_by,
-        gap_since = CASE WHEN u.gap_since = -1 THEN r.gap_since WHEN u.gap_since >= 0 THEN m.at END,
+        version = r.version + 1, kind = (:ur::bigint[])[u.o + 3]::smallint, mode = (:ur::bigint[])[u.o + 4]::smallint,
+        owned = ((:ur::bigint[])[u.o + 5] & 1) <> 0, applied = ((:ur::bigint[])[u.o + 5] & 2) <> 0,
+        epoch = (:ur::bigint[])[u.o + 6], value = (:ur::bigint[])[u.o + 7], start = (:ur::bigint[])[u.o + 8], owner = u.owner,
+        owner_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 8) <> 0 THEN d.fence ELSE (:ur::bigint[])[u.o + 9] END,
+        lane_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 4) <> 0 THEN d.fence ELSE r.lane_fence END, applied_by = u.applied_by,
+        gap_since = CASE WHEN (:ur::bigint[])[u.o + 10] = -1 THEN r.gap_since WHEN (:ur::bigint[])[u.o + 10] >= 0 THEN m.at END,
         machine = u.machine, state = u.state, print = u.print
     FROM moment m, ur u JOIN done d USING (cmd)
-    WHERE r.bucket = u.bucket AND r.id = u.id AND r.version = u.old_version
+    WHERE r.bucket = get_byte(uuid_send(u.id), 0)::smallint AND r.id = u.id AND r.version = (:ur::bigint[])[u.o + 2]
     RETURNING u.cmd
-), sf AS (
+)
+--]
+--[uf
+, sf AS (
     UPDATE idemsvc.effect f SET
-        version = f.version + 1, state = u.state, event = u.event, fence = u.fence,
-        lease_until = CASE WHEN u.lease = -1 THEN f.lease_until WHEN u.lease >= 0 THEN m.at + u.lease * interval '1 microsecond' END,
-        since = m.at, bytes = u.bytes, detail = u.detail, result = u.result
+        version = f.version + 1, state = (:uf::bigint[])[u.o + 3]::smallint, event = u.event, fence = (:uf::bigint[])[u.o + 4],
+        lease_until = CASE WHEN (:uf::bigint[])[u.o + 5] = -1 THEN f.lease_until
+            WHEN (:uf::bigint[])[u.o + 5] >= 0 THEN m.at + (:uf::bigint[])[u.o + 5] * interval '1 microsecond' END,
+        since = m.at, bytes = (:uf::bigint[])[u.o + 6]::integer, detail = u.detail, result = u.result
     FROM moment m, uf u JOIN done d USING (cmd)
-    WHERE f.bucket = u.bucket AND f.id = u.id AND f.version = u.old_version
+    WHERE f.bucket = get_byte(uuid_send(u.id), 0)::smallint AND f.id = u.id AND f.version = (:uf::bigint[])[u.o + 2]
     RETURNING u.cmd
-), aa AS (
+)
+--]
+--[aa
+, aa AS (
     INSERT INTO idemsvc.attempt (bucket, event, fence, nonce, granted_at, ended_at, due_at, detail)
-    SELECT t.bucket, t.event, t.fence, t.nonce, t.granted_at, t.ended_at, t.due_at, t.detail
-    FROM unnest($79::integer[], $80::smallint[], $81::uuid[], $82::bigint[], $83::uuid[], $84::timestamptz[], $85::timestamptz[], $86::timestamptz[], $87::bytea[])
-        AS t(cmd, bucket, event, fence, nonce, granted_at, ended_at, due_at, detail) JOIN done USING (cmd)
-), mm AS (
+    SELECT get_byte(uuid_send(t.event), 0), t.event, t.fence, t.nonce, t.granted_at, t.ended_at, t.due_at, t.detail
+    FROM unnest(:aa_cmd::bigint[], :aa_event::uuid[], :aa_fence::bigint[], :aa_nonce::uuid[], :aa_granted::timestamptz[], :aa_ended::timestamptz[],
+        :aa_due::timestamptz[], :aa_detail::bytea[]) AS t(cmd, event, fence, nonce, granted_at, ended_at, due_at, detail) JOIN done USING (cmd)
+)
+--]
+--[mm
+, mm AS (
     INSERT INTO idemsvc.member (bucket, resource, epoch, value, event_bucket, event)
-    SELECT t.bucket, t.resource, t.epoch, t.value, t.event_bucket, t.event
-    FROM unnest($88::integer[], $89::smallint[], $90::uuid[], $91::bigint[], $92::bigint[], $93::smallint[], $94::uuid[])
-        AS t(cmd, bucket, resource, epoch, value, event_bucket, event) JOIN done USING (cmd)
-    ORDER BY t.bucket, t.resource, t.epoch, t.value, t.event
+    SELECT get_byte(uuid_send(t.resource), 0), t.resource, t.epoch, t.value, get_byte(uuid_send(t.event), 0), t.event
+    FROM unnest(:mm_cmd::bigint[], :mm_resource::uuid[], :mm_epoch::bigint[], :mm_value::bigint[], :mm_event::uuid[])
+        AS t(cmd, resource, epoch, value, event) JOIN done USING (cmd)
+    ORDER BY t.resource, t.epoch, t.value, t.event
     ON CONFLICT DO NOTHING
-), jj AS (
-    INSERT INTO idemsvc.journal AS j (at, xid, id, seq, fence, epoch, due_at, policy, subject, kind, state, terms, body, hash)
-    SELECT m.at, pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint, t.id, t.seq, d.fence, env.epoch, CASE WHEN t.due >= 0 THEN m.at + t.due * interval '1 microsecond' WHEN t.due < -2 THEN 'epoch'::timestamptz - t.due * interval '1 microsecond' END,
-        t.policy, t.subject, t.kind, t.state, NULLIF(t.terms, ''), t.body,
-        sha256(uuid_send(t.id) || int8send(t.seq) || int8send(d.fence) || int8send(env.epoch) || timestamptz_send(m.at)
-            || int4send(t.policy) || int2send(t.subject) || int2send(t.kind) || int2send(t.state) || '\x0000'::bytea || t.body)
-    FROM env, moment m,
-        unnest($95::integer[], $96::uuid[], $97::bigint[], $98::integer[], $99::smallint[], $100::smallint[], $101::smallint[], $102::text[],
-               $103::bytea[], $104::bigint[])
-        AS t(cmd, id, seq, policy, subject, kind, state, terms, body, due) JOIN done d USING (cmd)
+)
+--]
+, block AS (
+    INSERT INTO idemsvc.journal (at, xid, epoch, heads, body, hash)
+    SELECT m.at, x.xid, env.epoch, h.heads, :body,
+        sha256(timestamptz_send(m.at) || int8send(x.xid) || int8send(env.epoch) || int4send(length(h.heads)) || h.heads || :body)
+    FROM env, moment m, (SELECT string_agg(uuid_send(d.lead) || int8send(d.fence), '') AS heads FROM done d WHERE d.lead IS NOT NULL) h,
+        LATERAL (SELECT pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint AS xid WHERE h.heads IS NOT NULL) x
 )
 -- What was locked must have been written: anything else breaks the transaction.
-SELECT d.cmd, d.fence, m.at,
-    1 / (CASE WHEN (SELECT count(*) FROM se) = (SELECT count(*) FROM ue JOIN done USING (cmd))
-               AND (SELECT count(*) FROM sr) = (SELECT count(*) FROM ur JOIN done USING (cmd))
-               AND (SELECT count(*) FROM sf) = (SELECT count(*) FROM uf JOIN done USING (cmd)) THEN 1 ELSE 0 END) AS whole,
-    (SELECT se.lease_until FROM se WHERE se.cmd = d.cmd AND se.rises = 0) AS extended
+SELECT d.cmd, d.fence, m.at, (SELECT pg_current_xact_id()::text::bigint),
+    1 / (CASE WHEN (SELECT sum(need) FROM done) = 0
+--[ue
+        + (SELECT count(*) FROM se)
+--]
+--[ur
+        + (SELECT count(*) FROM sr)
+--]
+--[uf
+        + (SELECT count(*) FROM sf)
+--]
+        THEN 1 ELSE 0 END) AS whole,
+--[ue
+    (SELECT se.lease_until FROM se WHERE se.cmd = d.cmd AND se.rises = 0)
+--]
+--[no ue
+    NULL::timestamptz
+--]
+    AS extended
 FROM moment m, done d

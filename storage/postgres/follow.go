@@ -1,0 +1,286 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
+
+// followBlocks is how many blocks of the journal one step of the reader behind it takes.
+const followBlocks = 256
+
+// errOvertaken reports a step that another replica took.
+var errOvertaken = errors.New("postgres: another replica moved the cursor")
+
+// Follow reads what was written to the journal since the last step, by whichever replica,
+// and returns how many entries it read; -1 when another replica was reading them.
+func (s *Store) Follow(ctx context.Context) (int64, error) { return s.follow(ctx, 0) }
+
+// follow leaves a cursor that another replica moved less than fresh ago to that one.
+func (s *Store) follow(ctx context.Context, fresh time.Duration) (int64, error) {
+	var total int64
+	for {
+		f := &following{s: s}
+		more, err := f.read(ctx, fresh)
+		if err != nil || f.old == "" {
+			return total, err
+		}
+		switch err := f.write(ctx); {
+		case errors.Is(err, errOvertaken):
+			if total == 0 {
+				total = -1
+			}
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+		total += int64(len(f.entries))
+		if !more {
+			return total, nil
+		}
+		fresh = 0
+	}
+}
+
+// following is one step of the reader behind the journal: it reads blocks in one round
+// trip, and in a second one writes what they mean, on condition that nobody else has moved
+// the cursor in the meantime.
+type following struct {
+	s        *Store
+	old, new string // snapshots
+	entries  []journaled
+}
+
+// found is one block of the journal.
+type found struct {
+	behind      bool // of a transaction that ran while the cursor was made
+	xid         int64
+	at          time.Time
+	heads, body []byte
+}
+
+// read reads the next blocks and reports whether there are more.
+func (f *following) read(ctx context.Context, fresh time.Duration) (more bool, err error) {
+	var base int64
+	var blocks []found
+	b := &pgx.Batch{}
+	f.s.settings(b)
+	b.Queue(sqlFollowRead, fresh.Microseconds(), followBlocks).Query(func(rows pgx.Rows) error {
+		var behind *bool
+		var xid *int64
+		var at *time.Time
+		var heads, body []byte
+		_, err := pgx.ForEachRow(rows, []any{&f.old, &f.new, &base, &behind, &xid, &at, &heads, &body}, func() error {
+			if xid != nil {
+				blocks = append(blocks, found{*behind, *xid, *at, slices.Clone(heads), slices.Clone(body)})
+			}
+			return nil
+		})
+		return err
+	})
+	if err := f.s.send(ctx, b); err != nil {
+		return false, err
+	}
+	if more, err = f.cut(blocks, base); err != nil {
+		return false, err
+	}
+	for _, k := range blocks {
+		list, err := readBlock(idem.InstantOf(k.at), k.heads, k.body)
+		if err != nil { // it stays in the journal; whoever verifies that will say more
+			f.s.log.ErrorContext(ctx, "a block of the journal cannot be read: its events are not to be found by value", "xid", k.xid, "error", err)
+			continue
+		}
+		f.entries = append(f.entries, list...)
+	}
+	return more, nil
+}
+
+// cut makes the new cursor of a full step the snapshot as of its last transaction, all of
+// which has been read.
+func (f *following) cut(blocks []found, base int64) (more bool, err error) {
+	ahead, last := 0, int64(0)
+	for _, k := range blocks {
+		if !k.behind {
+			ahead++
+			last = max(last, k.xid)
+		}
+	}
+	if ahead < followBlocks {
+		return false, nil
+	}
+	f.new, err = snapshotBelow(f.new, last-base+1)
+	return true, err
+}
+
+// snapshotBelow is what a snapshot says of the transactions below an ID.
+func snapshotBelow(snapshot string, xid int64) (string, error) {
+	parts := strings.Split(snapshot, ":")
+	if len(parts) != 3 {
+		return "", fmt.Errorf("postgres: %q is not a snapshot", snapshot)
+	}
+	low := xid
+	var running []string
+	for x := range strings.SplitSeq(parts[2], ",") {
+		n, err := strconv.ParseInt(x, 10, 64)
+		if err == nil && n < xid {
+			running = append(running, x)
+			low = min(low, n)
+		}
+	}
+	return fmt.Sprintf("%d:%d:%s", low, xid, strings.Join(running, ",")), nil
+}
+
+// write moves the cursor and writes what the entries mean.
+func (f *following) write(ctx context.Context) error {
+	moved := false
+	b := &pgx.Batch{}
+	f.s.settings(b)
+	b.Queue(sqlFollowMove, f.old, f.new).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			moved = true
+		}
+		return rows.Err()
+	})
+	queueLookups(b, f.entries)
+	f.queueUnfinished(b)
+	if err := f.s.send(ctx, b); err != nil {
+		return err
+	}
+	if !moved {
+		return errOvertaken
+	}
+	return nil
+}
+
+// queueLookups writes what the entries' events are to be found by.
+func queueLookups(b *pgx.Batch, entries []journaled) {
+	type row struct {
+		at   idem.Instant
+		term int64
+		id   idem.ID
+	}
+	var list []row
+	for i := range entries {
+		n := &entries[i]
+		for _, t := range n.terms {
+			list = append(list, row{n.at, t, n.id})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.SortFunc(list, func(x, y row) int {
+		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(string(x.id[:]), string(y.id[:])), cmp.Compare(x.at, y.at))
+	})
+	list = slices.Compact(list)
+	at, term, id := make([]time.Time, len(list)), make([]int64, len(list)), make([][16]byte, len(list))
+	for i, r := range list {
+		at[i], term[i], id[i] = r.at.Time(), r.term, r.id
+	}
+	b.Queue(sqlFollowLookup, at, term, id).Exec(nothing)
+}
+
+// queueUnfinished brings the list of unfinished work up to date.
+func (f *following) queueUnfinished(b *pgx.Batch) {
+	last := map[idem.ID]*journaled{}
+	fresh := map[idem.ID]bool{} // begun in this step: not in the list yet
+	for i := range f.entries {
+		n := &f.entries[i]
+		if n.subject != idem.OnEvent || n.kind == idem.EntryLateReport { // which changes nothing
+			continue
+		}
+		fresh[n.id] = fresh[n.id] || n.seq == 1
+		if l := last[n.id]; l == nil || l.seq < n.seq {
+			last[n.id] = n
+		}
+	}
+	var overID, openID [][16]byte
+	var overSeq, openSeq []int64
+	var state []int16
+	var at []time.Time
+	var due []*time.Time
+	for id, n := range last {
+		switch {
+		case !over(n):
+			openID, openSeq, state = append(openID, id), append(openSeq, n.seq), append(state, int16(n.to))
+			at, due = append(at, n.at.Time()), append(due, nullTime(n.due))
+		case !fresh[id]:
+			overID, overSeq = append(overID, id), append(overSeq, n.seq)
+		}
+	}
+	if len(overID) > 0 {
+		b.Queue(sqlFollowOver, overID, overSeq).Exec(nothing)
+	}
+	if len(openID) > 0 {
+		b.Queue(sqlFollowOpen, openID, openSeq, state, at, due).Exec(nothing)
+	}
+}
+
+// over reports whether an event is over for good: processed, ignored, or closed by an
+// operator.
+func over(n *journaled) bool {
+	switch n.to {
+	case idem.Processed, idem.IgnoredStale, idem.IgnoredSelf:
+		return true
+	default:
+		return n.kind == idem.EntryResolved && n.to == idem.FailedTerminal
+	}
+}
+
+// settings steers the planner where the connection has not been set up for it.
+func (s *Store) settings(b *pgx.Batch) {
+	if !s.tuned {
+		b.Queue(sqlBegin).Exec(nothing)
+	}
+}
+
+// refill starts the reader behind the journal anew on another cluster, and fills in what it
+// may not have read on the one before.
+func refill(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SELECT set_config('idemsvc.follow', 'on', true)"); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, sqlRefill); err != nil {
+		return err
+	}
+	for {
+		rows, err := tx.Query(ctx, "FETCH 256 FROM idemsvc_refill")
+		if err != nil {
+			return err
+		}
+		var entries []journaled
+		n := 0
+		var at time.Time
+		var heads, body []byte
+		_, err = pgx.ForEachRow(rows, []any{&at, &heads, &body}, func() error {
+			n++
+			list, err := readBlock(idem.InstantOf(at), heads, body)
+			if err == nil {
+				entries = append(entries, list...)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		b := &pgx.Batch{}
+		queueLookups(b, entries)
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, sqlMoved)
+	return err
+}

@@ -1,0 +1,421 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
+	"github.com/idemsvc/idemsvc/storage/storagetest/linear"
+	"github.com/idemsvc/idemsvc/storage/storagetest/wire"
+)
+
+// rig is three replicas on one database, each behind a proxy that breaks its connections,
+// and a hand that breaks the rest.
+type rig struct {
+	tb       testing.TB
+	url      string
+	crash    func() error // kills the database and starts it again; nil: it is shared
+	admin    *pgxpool.Pool
+	replicas []*rigReplica
+	opts     postgres.Options
+
+	mu     sync.Mutex
+	recent []idem.ID // records in use
+}
+
+// rigReplica is a replica that can be restarted.
+type rigReplica struct {
+	r     *rig
+	proxy *wire.Proxy
+
+	mu    sync.RWMutex
+	svc   *storage.Service
+	store *postgres.Store
+	pool  *pgxpool.Pool
+}
+
+// newRig opens the replicas. change alters what the mutants alter.
+func newRig(tb testing.TB, url string, seed uint64, change func(o *postgres.Options, p *wire.Proxy, c *pgxpool.Config)) *rig {
+	tb.Helper()
+	r := &rig{tb: tb, url: url, admin: poolWith(tb, url)}
+	for i := range 3 {
+		rep := &rigReplica{r: r, proxy: wire.Through(seed + uint64(i))} //nolint:gosec // small
+		o := quiet
+		o.Policies = linear.PolicyOf
+		cfg, err := pgxpool.ParseConfig(url)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		cfg.ConnConfig.DialFunc = rep.proxy.Dial
+		cfg.MaxConns = 4
+		postgres.Tune(cfg)
+		if change != nil {
+			change(&o, rep.proxy, cfg)
+		}
+		if rep.pool, err = pgxpool.NewWithConfig(context.Background(), cfg); err != nil {
+			tb.Fatal(err)
+		}
+		r.opts = o
+		if err := rep.open(context.Background()); err != nil {
+			tb.Fatal(err)
+		}
+		r.replicas = append(r.replicas, rep)
+		tb.Cleanup(func() {
+			rep.proxy.Trouble(wire.Chances{})
+			rep.close()
+			rep.pool.Close()
+			rep.proxy.Close()
+		})
+	}
+	return r
+}
+
+func (rep *rigReplica) open(ctx context.Context) error {
+	store, err := postgres.Open(ctx, rep.pool, rep.r.opts)
+	if err != nil {
+		return err
+	}
+	rep.store, rep.svc = store, storage.New(store, storage.Options{Threshold: 8})
+	return nil
+}
+
+func (rep *rigReplica) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := rep.svc.Close(ctx); err != nil {
+		rep.r.tb.Errorf("closing a replica: %v", err)
+	}
+	rep.store.Close()
+}
+
+// restart makes the replica forget all that it remembers.
+func (rep *rigReplica) restart(ctx context.Context) {
+	rep.mu.Lock()
+	defer rep.mu.Unlock()
+	rep.close()
+	for rep.open(context.WithoutCancel(ctx)) != nil {
+		time.Sleep(10 * time.Millisecond) // the database is away, too
+	}
+}
+
+func (rep *rigReplica) service() *storage.Service {
+	rep.mu.RLock()
+	defer rep.mu.RUnlock()
+	return rep.svc
+}
+
+// Do implements [linear.Replica].
+func (rep *rigReplica) Do(ctx context.Context, c idem.Command) storage.Result {
+	rep.r.use(c)
+	return rep.service().Do(ctx, c)
+}
+
+// Claim implements [linear.Replica].
+func (rep *rigReplica) Claim(ctx context.Context, c *idem.Claim, wait time.Duration) storage.Result {
+	rep.r.use(c)
+	return rep.service().Claim(ctx, c, wait)
+}
+
+// Broken implements [linear.Replica].
+func (rep *rigReplica) Broken() int64 { return rep.proxy.Broken() }
+
+func (r *rig) use(c idem.Command) {
+	id := c.Subject()
+	if o := idem.OrderingOf(c); o != nil && rand.IntN(2) == 0 {
+		id = o.Resource.ID()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.recent) < 64 {
+		r.recent = append(r.recent, id)
+		return
+	}
+	r.recent[rand.IntN(len(r.recent))] = id
+}
+
+func (r *rig) someRecord() [16]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.recent) == 0 {
+		return [16]byte{}
+	}
+	return r.recent[rand.IntN(len(r.recent))]
+}
+
+// move is a [linear.Mover].
+func (r *rig) move(ctx context.Context, id idem.ID) (idem.Instant, error) {
+	var until *time.Time
+	err := r.admin.QueryRow(context.WithoutCancel(ctx), `WITH e AS (
+			UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 2 RETURNING lease_until
+		), f AS (
+			UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 1 RETURNING lease_until
+		), u AS (
+			UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE bucket = $1 AND id = $2
+		)
+		SELECT lease_until FROM e UNION ALL SELECT lease_until FROM f`, id.Bucket(), [16]byte(id)).Scan(&until)
+	if errors.Is(err, pgx.ErrNoRows) || until == nil {
+		return 0, nilNoRows(err)
+	}
+	return idem.InstantOf(*until), err
+}
+
+func nilNoRows(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// troubles are what the hand does, with how often it has done it.
+type troubles struct {
+	chances wire.Chances
+	every   time.Duration // a break between two troubles, about
+	crashes int           // of the database, spread over the histories
+
+	terminated, locked, restarted, swept, crashed atomic.Int64
+}
+
+func (x *troubles) String() string {
+	return fmt.Sprintf("%d sessions terminated, %d rows locked by a stranger, %d replicas restarted, %d claims swept, %d crashes of the database",
+		x.terminated.Load(), x.locked.Load(), x.restarted.Load(), x.swept.Load(), x.crashed.Load())
+}
+
+// make makes trouble until the context ends.
+func (x *troubles) make(ctx context.Context, r *rig, rng *rand.Rand) {
+	for _, rep := range r.replicas {
+		rep.proxy.Trouble(x.chances)
+	}
+	defer func() {
+		for _, rep := range r.replicas {
+			rep.proxy.Trouble(wire.Chances{})
+		}
+	}()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(rand.N(2 * x.every)):
+		}
+		rep := r.replicas[rng.IntN(len(r.replicas))]
+		switch n := rng.IntN(12); {
+		case n < 3:
+			wg.Go(func() { x.lock(ctx, r) })
+		case n < 4:
+			x.terminate(ctx, r)
+		case n < 5 && x.every > 0 && rng.IntN(4) == 0:
+			rep.restart(ctx)
+			x.restarted.Add(1)
+		default:
+			rep.mu.RLock()
+			if _, err := rep.store.Follow(context.WithoutCancel(ctx)); err == nil {
+				n, _ := rep.store.Sweep(context.WithoutCancel(ctx))
+				x.swept.Add(int64(n))
+			}
+			rep.mu.RUnlock()
+		}
+	}
+}
+
+// lock holds a row as a stranger does, or a whole table.
+func (x *troubles) lock(ctx context.Context, r *rig) {
+	tx, err := r.admin.Begin(context.WithoutCancel(ctx))
+	if err != nil {
+		return
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	id := r.someRecord()
+	table := []string{"event", "event", "resource", "effect"}[rand.IntN(4)]
+	sql, args := "SELECT FROM idemsvc."+table+" WHERE bucket = $1 AND id = $2 FOR UPDATE", []any{int16(id[0]), id}
+	if rand.IntN(20) == 0 {
+		sql, args = "LOCK TABLE idemsvc."+table+" IN SHARE MODE", nil
+	}
+	if _, err := tx.Exec(context.WithoutCancel(ctx), sql, args...); err == nil {
+		x.locked.Add(1)
+		pauseFor(ctx, rand.N(60*time.Millisecond))
+	}
+}
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (x *troubles) terminate(ctx context.Context, r *rig) {
+	_, err := r.admin.Exec(context.WithoutCancel(ctx), `SELECT pg_terminate_backend(pid) FROM (
+		SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'admin' AND backend_type = 'client backend'
+		ORDER BY random() LIMIT 1) p`)
+	if err == nil {
+		x.terminated.Add(1)
+	}
+}
+
+// moody makes the database refuse some writes, as it does when transactions collide: at
+// once, and at the moment of the commit.
+func (r *rig) moody(tb testing.TB, chance float64) {
+	tb.Helper()
+	execSQL(tb, r.admin, fmt.Sprintf(`CREATE FUNCTION public.mood() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF random() < %g THEN RAISE EXCEPTION 'mood' USING ERRCODE = CASE WHEN random() < 0.5 THEN '40001' ELSE '40P01' END; END IF; RETURN NEW; END $$`, chance))
+	execSQL(tb, r.admin, "CREATE TRIGGER mood BEFORE INSERT OR UPDATE ON idemsvc.event FOR EACH ROW EXECUTE FUNCTION public.mood()")
+	execSQL(tb, r.admin, "CREATE CONSTRAINT TRIGGER late_mood AFTER INSERT OR UPDATE ON idemsvc.event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.mood()")
+}
+
+// quiet waits until nothing is under way in the database that the histories have begun.
+func (r *rig) quiet(ctx context.Context) error {
+	var since time.Time
+	if err := r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since); err != nil {
+		return err
+	}
+	for {
+		var busy bool
+		err := r.admin.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+			AND (xact_start < $1 OR state = 'active' AND query_start < $1))`, since).Scan(&busy)
+		if err != nil || !busy {
+			return err
+		}
+		pauseFor(ctx, 5*time.Millisecond)
+	}
+}
+
+// batch drives histories at the same time, while trouble is made, and then looks at what
+// is stored and at the journal.
+func (r *rig) batch(ctx context.Context, seeds []uint64, trouble *troubles) ([]*linear.History, error) {
+	var since time.Time
+	if err := r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since); err != nil {
+		return nil, err
+	}
+	tctx, stop := context.WithCancel(ctx)
+	var hand sync.WaitGroup
+	if trouble != nil {
+		hand.Go(func() { trouble.make(tctx, r, rand.New(rand.NewPCG(seeds[0], 7))) })
+	}
+	replicas := make([]linear.Replica, len(r.replicas))
+	for i, rep := range r.replicas {
+		replicas[i] = rep
+	}
+	list := make([]*linear.History, len(seeds))
+	var wg sync.WaitGroup
+	for i, seed := range seeds {
+		wg.Go(func() { list[i] = linear.Drive(ctx, seed, replicas, r.move) })
+	}
+	wg.Wait()
+	stop()
+	hand.Wait()
+	if err := r.quiet(ctx); err != nil {
+		return nil, err
+	}
+	for _, h := range list {
+		if err := r.look(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	return list, r.journal(ctx, list, since)
+}
+
+// look reads what is stored of a history.
+func (r *rig) look(ctx context.Context, h *linear.History) error {
+	h.FinalInvoked = time.Hour // after all calls
+	for _, key := range linear.Keys(h) {
+		var found storage.Found
+		var err error
+		for range 5 { // connections that were cut are found out one after the other
+			if found, err = r.replicas[0].store.Events(ctx, key.Namespace, key.Source, key.EventID); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		h.Final = append(h.Final, found.Views...)
+	}
+	h.FinalReturned = 2 * time.Hour
+	return nil
+}
+
+// journal reads the entries that the histories have made.
+func (r *rig) journal(ctx context.Context, list []*linear.History, since time.Time) error {
+	of := map[idem.ID]*linear.History{}
+	for _, h := range list {
+		for id := range linear.Records(h) {
+			of[id] = h
+		}
+	}
+	rows, err := r.admin.Query(ctx, "SELECT id, seq, at, fence, kind, state FROM idemsvc.journal WHERE at >= $1 ORDER BY id, seq", since)
+	if err != nil {
+		return err
+	}
+	var id [16]byte
+	var row linear.Row
+	var at time.Time
+	var kind, state int16
+	_, err = pgx.ForEachRow(rows, []any{&id, &row.Seq, &at, &row.Fence, &kind, &state}, func() error {
+		h := of[id]
+		if h == nil {
+			return nil
+		}
+		row.ID, row.At, row.Kind, row.State = id, idem.InstantOf(at), idem.EntryKind(kind), uint8(state) //nolint:gosec // small
+		h.Journal = append(h.Journal, row)
+		return nil
+	})
+	return err
+}
+
+// judge judges histories and gives the verdicts that are no pass.
+func judge(list []*linear.History) (bad []linear.Verdict, lost int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	next := make(chan *linear.History)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for h := range next {
+				var v linear.Verdict
+				if h.Lost == nil {
+					v = linear.Check(h, 30*time.Second)
+				}
+				linear.Forget(h)
+				mu.Lock()
+				switch {
+				case h.Lost != nil:
+					lost++
+				case !v.OK:
+					bad = append(bad, v)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, h := range list {
+		next <- h
+	}
+	close(next)
+	wg.Wait()
+	return bad, lost
+}
+
+// crashing gives the rig a database that it may kill.
+func crashing(srv *embedded.Server) func() error {
+	return func() error {
+		if err := syscall.Kill(srv.PID(), syscall.SIGKILL); err != nil {
+			return err
+		}
+		<-srv.Done()
+		return srv.Restart(context.Background())
+	}
+}

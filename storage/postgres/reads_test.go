@@ -1,0 +1,72 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+func sequential(c *idem.Claim, name string, value int64) *idem.Claim {
+	lane(c, name, value).Ordering.Mode = idem.Sequential
+	return c
+}
+
+// What one item of a batch reads of a resource is not another's: a duplicate of version 1
+// beside the first claim of version 2 does not make the series begin with 1 again.
+func TestMembersAreReadForEachItemAlone(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t, quiet)
+	must[*idem.EndAnswer](t, s, completeOf(grantOf(t, s, sequential(claimOf("ns", "e1"), "r", 1)), "ok"))
+	rs := s.Apply(t.Context(), []idem.Command{sequential(claimOf("ns", "e1"), "r", 1), sequential(claimOf("ns", "e2"), "r", 2)})
+	if outcomeOf(rs[0]) != idem.OutcomeAlreadyProcessed.String() || outcomeOf(rs[1]) != idem.OutcomeClaimed.String() {
+		t.Fatalf("%s, %s", outcomeOf(rs[0]), outcomeOf(rs[1]))
+	}
+	a, _ := rs[1].Answer.(*idem.ClaimAnswer)
+	if l := a.Event.Lanes; len(l) != 1 || l[0].Start != 2 {
+		t.Errorf("lanes %+v, want one that starts with 2", l)
+	}
+}
+
+// An event that is completed between the reading of its record and that of its resource
+// is processed, with its result: its record has not been purged.
+func TestRecordsThatChangeWhileTheyAreReadAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	tok := grantOf(t, s, lane(claimOf("ns", "e"), "r", 1))
+	must[*idem.EndAnswer](t, s, failOf(tok))
+	// A replica that remembers nothing reads the record with all that hangs on it: its
+	// attempts come between the record and the resource.
+	other, _ := openOn(t, pool.Config().ConnString(), quiet, func(c *pgxpool.Config) { c.MaxConns = 1 })
+	one(other, lane(claimOf("ns", "another"), "other", 1)) // prepares the statements
+	one(other, lane(claimOf("ns", "another"), "other", 1))
+	stranger := connectTo(t, pool.Config().ConnString())
+	onConn(t, stranger, "BEGIN")
+	onConn(t, stranger, "LOCK TABLE idemsvc.attempt IN ACCESS EXCLUSIVE MODE")
+	done := make(chan storage.Result, 1)
+	go func() { done <- one(other, lane(claimOf("ns", "e"), "r", 1)) }()
+	waitForLock(t, pool)
+	onConn(t, stranger, "UPDATE idemsvc.event SET state = 3, result = 'ok', version = version + 1 WHERE id = $1", [16]byte(tok.Event))
+	onConn(t, stranger, "UPDATE idemsvc.resource SET applied = true, value = 1, applied_by = $1, version = version + 1", [16]byte(tok.Event))
+	onConn(t, stranger, "COMMIT")
+	r := <-done
+	a, ok := r.Answer.(*idem.ClaimAnswer)
+	if !ok || a.Outcome != idem.OutcomeAlreadyProcessed || a.Gone || string(a.Event.Result) != "ok" {
+		t.Errorf("%s %+v, want ALREADY_PROCESSED with the result", outcomeOf(r), r.Answer)
+	}
+}
+
+// A version may be applied in an event's name without a claim of it: its record and the
+// resource then differ for good, and are believed.
+func TestVersionAppliedWithoutAClaimIsBelieved(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t, quiet)
+	c := lane(claimOf("ns", "e"), "r", 1)
+	must[*idem.EndAnswer](t, s, &idem.Release{Token: grantOf(t, s, c), Why: "test"})
+	must[*idem.CheckAnswer](t, s, &idem.Check{Ordering: *c.Ordering, By: c.Key.ID(), Event: true})
+	if a := must[*idem.ClaimAnswer](t, s, lane(claimOf("ns", "e"), "r", 1)); a.Outcome != idem.OutcomeAlreadyProcessed || !a.Gone {
+		t.Errorf("%s, gone %v; want ALREADY_PROCESSED without a result", a.Outcome, a.Gone)
+	}
+}
