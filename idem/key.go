@@ -45,12 +45,8 @@ type ResourceKey struct {
 // hashParts hashes a domain word and parts, each led by its length in bytes, so
 // that no choice of parts can imitate another: ("a","b:c") is not ("a:b","c").
 func hashParts(domain string, parts ...string) [32]byte {
-	size := 4 + len(domain)
-	for _, p := range parts {
-		size += 4 + len(p)
-	}
-	buf := make([]byte, 0, size)
-	buf = appendPart(buf, domain)
+	var room [256]byte // enough for nearly all, and not on the heap
+	buf := appendPart(room[:0], domain)
 	for _, p := range parts {
 		buf = appendPart(buf, p)
 	}

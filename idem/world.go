@@ -172,14 +172,15 @@ func (d *Decision) Draws() bool {
 
 // Finish completes the answer with what only the write could tell: its moment and
 // the fence it drew. Stores call it once after the commit; for a decision without
-// writes, with the moment of reading.
-func (d *Decision) Finish(now Instant, fence int64) {
-	if d.Answer == nil {
-		return
-	}
+// writes, with the moment of reading. It returns the event's record as written, nil
+// for none.
+func (d *Decision) Finish(now Instant, fence int64) *Event {
 	var e *Event
 	if d.Event != nil {
 		e = d.Event.Apply(now, fence)
+	}
+	if d.Answer == nil {
+		return e
 	}
 	var lane int64
 	for _, r := range d.Resources {
@@ -188,6 +189,7 @@ func (d *Decision) Finish(now Instant, fence int64) {
 		}
 	}
 	d.Answer.finish(now, e, lane)
+	return e
 }
 
 // Entry is one line of the journal.

@@ -72,9 +72,9 @@ func TestSettingsDoNotLeakThroughPgBouncer(t *testing.T) {
 				if r := one(s, claimOf("ns", randomID().String())); r.Err != nil {
 					t.Error(r.Err)
 				}
-				var got, epoch string
-				if err := pool.QueryRow(context.Background(), "SELECT current_setting('enable_seqscan'), COALESCE(current_setting('idemsvc.epoch', true), '')").Scan(&got, &epoch); err != nil || got != "on" || epoch != "" {
-					t.Errorf("enable_seqscan is %q, the epoch %q on a session of the pooler, %v", got, epoch, err)
+				var got, foreign string
+				if err := pool.QueryRow(context.Background(), "SELECT current_setting('enable_seqscan'), COALESCE(current_setting('idemsvc.foreign', true), '')").Scan(&got, &foreign); err != nil || got != "on" || foreign != "" {
+					t.Errorf("enable_seqscan is %q, idemsvc.foreign %q on a session of the pooler, %v", got, foreign, err)
 				}
 			}
 		})

@@ -107,7 +107,7 @@ func Tune(c *pgxpool.Config) {
 		return
 	}
 	maps.Copy(c.ConnConfig.RuntimeParams, map[string]string{
-		"lock_timeout": "100ms", "synchronous_commit": "on", "enable_seqscan": "off", "random_page_cost": "0.1", "cpu_tuple_cost": "1",
+		"lock_timeout": "100ms", "default_transaction_isolation": "read committed", "synchronous_commit": "on", "enable_seqscan": "off", "random_page_cost": "0.1", "cpu_tuple_cost": "1",
 		"jit": "off", "plan_cache_mode": "force_generic_plan", // as in begin.sql
 	})
 }

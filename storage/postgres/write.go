@@ -65,7 +65,7 @@ func (t *trip) writeFirsts(b *pgx.Batch) {
 	}
 	t.won = make(map[idem.ID]grantRow, len(t.firsts))
 	b.Queue(sqlFirst, c.args()...).Query(func(rows pgx.Rows) error {
-		return scanGrants(rows, t.won, false)
+		return t.scanGrants(rows, t.won, false)
 	})
 }
 
@@ -79,12 +79,12 @@ func (t *trip) writeSteps(b *pgx.Batch) {
 	}
 	t.went = make(map[idem.ID]grantRow, len(t.steps))
 	b.Queue(sqlStep, c.args()...).Query(func(rows pgx.Rows) error {
-		return scanGrants(rows, t.went, true)
+		return t.scanGrants(rows, t.went, true)
 	})
 }
 
 // scanGrants reads what was written, by event record.
-func scanGrants(rows pgx.Rows, into map[idem.ID]grantRow, leases bool) error {
+func (t *trip) scanGrants(rows pgx.Rows, into map[idem.ID]grantRow, leases bool) error {
 	var id [16]byte
 	var g grantRow
 	var at time.Time
@@ -95,6 +95,7 @@ func scanGrants(rows pgx.Rows, into map[idem.ID]grantRow, leases bool) error {
 	}
 	_, err := pgx.ForEachRow(rows, to, func() error {
 		g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(until)
+		t.now = max(t.now, g.at)
 		into[id] = g
 		return nil
 	})

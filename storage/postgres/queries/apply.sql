@@ -9,8 +9,10 @@
 -- a statement costs depends on all that it could do. «:name» is a parameter. Numbers come
 -- flattened, so many for each row, since every array of its own costs as much as several rows.
 WITH env AS MATERIALIZED (
-    SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
-    FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
+    SELECT m.epoch, m.epoch << 41 AS base, m.epoch_started_at, m.xid_base, clock_timestamp() AS at
+    FROM idemsvc.meta m
+    WHERE NOT m.halted AND m.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+      AND COALESCE(current_setting('idemsvc.foreign', true), '') <> 'on'
 ), cmds AS MATERIALIZED (
     SELECT t.lead, t.n AS cmd, (:cmds::bigint[])[3 * t.n - 2] AS need, (:cmds::bigint[])[3 * t.n - 1] = 1 AS draw, (:cmds::bigint[])[3 * t.n] AS fence
     FROM unnest(:lead::uuid[]) WITH ORDINALITY AS t(lead, n)
@@ -185,7 +187,7 @@ WITH env AS MATERIALIZED (
     SELECT m.at, x.xid, env.epoch, h.heads, :body,
         sha256(timestamptz_send(m.at) || int8send(x.xid) || int8send(env.epoch) || int4send(length(h.heads)) || h.heads || :body)
     FROM env, moment m, (SELECT string_agg(uuid_send(d.lead) || int8send(d.fence), '') AS heads FROM done d WHERE d.lead IS NOT NULL) h,
-        LATERAL (SELECT pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint AS xid WHERE h.heads IS NOT NULL) x
+        LATERAL (SELECT pg_current_xact_id()::text::bigint + env.xid_base AS xid WHERE h.heads IS NOT NULL) x
 )
 -- What was locked must have been written: anything else breaks the transaction.
 SELECT d.cmd, d.fence, m.at, (SELECT pg_current_xact_id()::text::bigint),

@@ -2,8 +2,10 @@
 -- the fence drawn in the same statement. The rows come in the order of their keys, and
 -- are inserted in it. One whose key is known already comes back not at all, and is read.
 WITH env AS MATERIALIZED (
-    SELECT x.epoch, x.epoch << 41 AS base, clock_timestamp() AS at
-    FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
+    SELECT m.epoch, m.epoch << 41 AS base, m.epoch_started_at, m.xid_base, clock_timestamp() AS at
+    FROM idemsvc.meta m
+    WHERE NOT m.halted AND m.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+      AND COALESCE(current_setting('idemsvc.foreign', true), '') <> 'on'
 ), won AS (
     INSERT INTO idemsvc.event AS e (bucket, id, created_at, namespace, consumer, source, event_id, facts, version, fence, nonce,
         lease_until, lease_us, granted_at, total, effects, state, by_expiry, detail)
@@ -18,7 +20,7 @@ WITH env AS MATERIALIZED (
     SELECT env.at, x.xid, env.epoch, h.heads, $10,
         sha256(timestamptz_send(env.at) || int8send(x.xid) || int8send(env.epoch) || int4send(length(h.heads)) || h.heads || $10)
     FROM env, (SELECT string_agg(uuid_send(won.id) || int8send(won.fence), '') AS heads FROM won) h,
-        LATERAL (SELECT pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint AS xid WHERE h.heads IS NOT NULL) x
+        LATERAL (SELECT pg_current_xact_id()::text::bigint + env.xid_base AS xid WHERE h.heads IS NOT NULL) x
     RETURNING j.at
 )
 SELECT won.id, won.fence, block.at, (SELECT pg_current_xact_id()::text::bigint) FROM block, won

@@ -5,8 +5,10 @@
 -- written where it was found: should a heartbeat have moved it since the statement began,
 -- nothing is written, and the command is decided again.
 WITH env AS MATERIALIZED (
-    SELECT x.epoch, x.epoch << 41 AS base, 'epoch'::timestamptz + current_setting('idemsvc.started')::bigint * interval '1 microsecond' AS epoch_started_at
-    FROM (SELECT NULLIF(current_setting('idemsvc.epoch'), '')::bigint AS epoch) x WHERE x.epoch IS NOT NULL
+    SELECT m.epoch, m.epoch << 41 AS base, m.epoch_started_at, m.xid_base, clock_timestamp() AS at
+    FROM idemsvc.meta m
+    WHERE NOT m.halted AND m.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+      AND COALESCE(current_setting('idemsvc.foreign', true), '') <> 'on'
 ), le AS MATERIALIZED (
     SELECT w.id, w.nonce, w.detail, w.result, w.lanes, (w.n - 1) * 14 AS o, e.ctid AS place,
         CASE WHEN e.fence < env.base THEN greatest(e.lease_until, env.epoch_started_at + e.lease_us * interval '1 microsecond') ELSE e.lease_until END AS lease_until
@@ -42,6 +44,6 @@ WITH env AS MATERIALIZED (
     SELECT m.at, x.xid, env.epoch, h.heads, $7,
         sha256(timestamptz_send(m.at) || int8send(x.xid) || int8send(env.epoch) || int4send(length(h.heads)) || h.heads || $7)
     FROM env, moment m, (SELECT string_agg(uuid_send(s.id) || int8send(s.fence), '') AS heads FROM se s WHERE s.rises) h,
-        LATERAL (SELECT pg_current_xact_id()::text::bigint + current_setting('idemsvc.xid_base')::bigint AS xid WHERE h.heads IS NOT NULL) x
+        LATERAL (SELECT pg_current_xact_id()::text::bigint + env.xid_base AS xid WHERE h.heads IS NOT NULL) x
 )
 SELECT s.id, s.fence, m.at, s.lease_until, (SELECT pg_current_xact_id()::text::bigint) FROM moment m, se s
