@@ -22,6 +22,7 @@ type item struct {
 	misses int
 	torn   bool // its records were read while they changed, and are read again
 	blind  bool // nothing was known of its event
+	unseen bool // nor of its resource
 	done   bool
 	result storage.Result
 }
@@ -175,24 +176,27 @@ func (s *Store) start(it *item) {
 	case *idem.Claim:
 		_, known := s.events.get(it.id)
 		it.blind = !known
+		otherwise := needEvent
+		if c.Ordering != nil {
+			otherwise = needAll
+		}
 		if known || s.odds.high() {
-			it.read = needEvent
+			it.read = otherwise
 			return
 		}
 		w := &idem.World{SeenVerified: s.sources.verified(c.Key)}
 		if c.Ordering != nil {
-			id := c.Ordering.Resource.ID()
-			r, ok := s.resources.get(id)
-			if !ok || c.Ordering.Mode == idem.Sequential {
+			r := s.guessResource(it)
+			if r == nil {
 				it.read = needAll
 				return
 			}
-			w.Resources = map[idem.ID]*idem.Resource{id: r}
+			w.Resources = map[idem.ID]*idem.Resource{r.Key.ID(): r}
 		}
-		s.guess(it, w, needEvent)
+		s.guess(it, w, otherwise)
 	case *idem.Check:
-		r, ok := s.resources.get(c.Ordering.Resource.ID())
-		if !ok || c.Ordering.Mode == idem.Sequential {
+		r := s.guessResource(it)
+		if r == nil {
 			it.read = needAll
 			return
 		}
@@ -232,6 +236,23 @@ func (s *Store) start(it *item) {
 	}
 }
 
+// guessResource is the guess for the resource that an item names: its record as this
+// replica wrote it last, or none where it never did and few are known to others. It is nil
+// where the resource must be read.
+func (s *Store) guessResource(it *item) *idem.Resource {
+	if it.order.Mode == idem.Sequential {
+		return nil
+	}
+	if r, ok := s.resources.get(it.order.Resource.ID()); ok {
+		return r
+	}
+	it.unseen = true
+	if s.resourceOdds.high() {
+		return nil
+	}
+	return &idem.Resource{Key: it.order.Resource}
+}
+
 func (it *item) subject() idem.ID { return it.id }
 
 // remembered is the guess for a command with a token: the record as this replica wrote
@@ -258,7 +279,7 @@ func (s *Store) remembered(it *item) *idem.World {
 // answer without a write would be the guess's own.
 func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 	w.EpochStart = s.epochStart()
-	d := idem.Decide(w, it.cmd, s.policyOf(it, w.Event))
+	d := s.rules(w, it.cmd, s.policyOf(it, w.Event))
 	if d.Reread {
 		it.read = needAll
 		return
@@ -357,7 +378,7 @@ func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
 
 // decide decides an item on what was read.
 func (s *Store) decide(it *item, w *idem.World) {
-	d := idem.Decide(w, it.cmd, s.policyOf(it, w.Event))
+	d := s.rules(w, it.cmd, s.policyOf(it, w.Event))
 	if !d.Writes() {
 		it.settle(&d, w.Now)
 		return

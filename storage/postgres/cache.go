@@ -47,15 +47,15 @@ func (c *recent[T]) drop(id idem.ID) {
 	delete(c.old, id)
 }
 
-// odds estimates how many of the first claims meet a record that is there already, made
-// by another replica or long ago. A claim is then read first: an insert that meets a
-// record has to read it anyway, and has drawn a fence for nothing.
+// odds estimates how many records of which this replica knows nothing are there already,
+// made by another one or long ago. Where they are many, they are read first: a write that
+// meets one has to read it anyway, and has drawn a fence for nothing.
 type odds struct {
 	mu    sync.Mutex
 	share float64
 }
 
-// oddsSpan is how many claims it takes to change the estimate, oddsDear the share from
+// oddsSpan is how many records it takes to change the estimate, oddsDear the share from
 // which reading first is the better guess.
 const (
 	oddsSpan = 100

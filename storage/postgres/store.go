@@ -31,12 +31,18 @@ type Options struct {
 	Timeout  time.Duration // of one round trip; default 10 s
 	Follow   time.Duration // pause of the reader behind the journal; default 250 ms, negative: never
 	Sweep    time.Duration // pause of the sweeper; default 1 s, negative: never
+
+	decide decider // tests decide by wrong rules; default [idem.Decide]
 }
+
+// decider is what [idem.Decide] is.
+type decider func(*idem.World, idem.Command, *idem.Policy) idem.Decision
 
 // Store implements [storage.Backend].
 type Store struct {
 	pool     *pgxpool.Pool
 	policies Policies
+	rules    decider
 	log      *slog.Logger
 	timeout  time.Duration
 	tuned    bool // the pool's connections have been set up by Tune
@@ -44,7 +50,9 @@ type Store struct {
 	events    *recent[*idem.Event] // nil: there is a record, and it must be read
 	resources *recent[*idem.Resource]
 	effects   *recent[*idem.Effect]
-	odds      odds
+	odds      odds // of claims whose event is known already
+
+	resourceOdds odds // of resources that are
 
 	epMu    sync.Mutex
 	ep      epochs
@@ -64,6 +72,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		p := idem.DefaultPolicy()
 		o.Policies = func(idem.EventKey, string) *idem.Policy { return p }
 	}
+	if o.decide == nil {
+		o.decide = idem.Decide
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -80,7 +91,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		o.Sweep = time.Second
 	}
 	s := &Store{
-		pool: pool, tuned: tuned(pool), policies: o.Policies, log: o.Logger, timeout: o.Timeout,
+		pool: pool, tuned: tuned(pool), policies: o.Policies, rules: o.decide, log: o.Logger, timeout: o.Timeout,
 		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
 	}
 	if err := s.checkSchema(ctx); err != nil {

@@ -266,6 +266,10 @@ func (t *trip) finish(ctx context.Context) {
 		}
 	}
 	for i, it := range t.others {
+		if it.unseen {
+			it.unseen = false
+			t.s.resourceOdds.learn(btoi(!t.wrote[i].ok), btoi(t.wrote[i].ok))
+		}
 		if g := t.wrote[i]; g.ok {
 			t.wonBy(it, g)
 		} else {

@@ -203,17 +203,22 @@ func (w *world) decide(ctx context.Context, it *item) {
 	world.Resources = w.resources
 	world.Owners = w.owners
 	world.Past = past(it.cmd, w.attempts[it.subject()])
+	var r *idem.Resource
 	if it.order != nil {
-		r := w.resources[it.order.Resource.ID()]
-		if !it.torn && torn(e, r) {
-			it.torn = true // seen again, it is so
-			it.read = needAll
-			return
+		r = w.resources[it.order.Resource.ID()]
+		if it.unseen {
+			it.unseen = false
+			known := r != nil && r.Version > 0
+			s.resourceOdds.learn(btoi(known), btoi(!known))
 		}
 		world.Members = between(w.members[it.order.Resource.ID()], it.order.Version, r)
 	}
 	if id, ok := idem.EffectOf(it.cmd); ok {
 		world.Effect = w.effects[id]
+	}
+	if !it.torn && e != nil && (tornResource(e, r) || tornEffect(e, world.Effect)) {
+		it.torn, it.read = true, needAll // seen again, it is so
+		return
 	}
 	s.decide(it, world)
 	s.suspect(ctx, it, e)
@@ -237,11 +242,11 @@ func (t *trip) spoiltFor(it *item) error {
 	return nil
 }
 
-// torn reports whether the record of a resource, which is read after that of the event,
-// tells of something that the event's does not: it seems to have happened between the two
-// statements, and no rule makes sense of half of it.
-func torn(e *idem.Event, r *idem.Resource) bool {
-	if e == nil || r == nil {
+// tornResource reports whether the record of a resource, which is read after that of the
+// event, tells of something that the event's does not: it seems to have happened between
+// the two statements, and no rule makes sense of half of it.
+func tornResource(e *idem.Event, r *idem.Resource) bool {
+	if r == nil {
 		return false
 	}
 	switch id := e.ID(); {
@@ -252,6 +257,15 @@ func torn(e *idem.Event, r *idem.Resource) bool {
 	default:
 		return r.Applied && r.AppliedBy == id && e.State != idem.Processed && e.SettledAs != idem.Processed // completed since
 	}
+}
+
+// tornEffect does the same for a side effect: the end of a claim leaves it unknown, and a
+// later claim begins it anew.
+func tornEffect(e *idem.Event, f *idem.Effect) bool {
+	if f == nil || f.Event != e.ID() {
+		return false
+	}
+	return f.Fence > e.Fence || f.State == idem.EffectUnknown && f.Fence == e.Fence && e.State == idem.Processing
 }
 
 // between are the members that one version asks about: others of the same resource may
