@@ -75,7 +75,7 @@ type Fail struct {
 // Extend says: still working.
 type Extend struct {
 	Token Token
-	Lease time.Duration // 0: by policy
+	Lease time.Duration // 0: as long as it was granted for
 }
 
 // Release gives a claim back.

@@ -93,22 +93,33 @@ func (k *effectCall) write(n *Effect, lease When, kind EntryKind, began bool) {
 	k.a.write = fw
 	n.Bytes = int32(len(n.Intent) + len(n.Result) + len(n.Error.Message)) //nolint:gosec // limited at the edge to well below 2 GiB
 	if k.e == nil {
-		k.d.Entries = append(k.d.Entries, effectEntry(k.f, n, kind, k.p))
+		k.note(n, kind)
 		return
 	}
 	mine := k.f.Version > 0 && k.f.Event == k.e.ID()
 	n.Event, n.Fence = k.e.ID(), k.e.Fence
-	dr := begin(k.w, k.p, &k.d, k.w.Event, nil)
-	dr.ew.Live = true
+	dr := k.note(n, kind)
 	if !mine {
 		dr.ev.Effects++
 	}
 	if began {
 		dr.ev.Began = true
 	}
+}
+
+// note writes the entry about a changed effect: under a claim on the claim's event, whose
+// record is written with it, so that a claim which ended meanwhile changes nothing.
+func (k *effectCall) note(n *Effect, kind EntryKind) *draft {
+	if k.e == nil {
+		k.d.Entries = append(k.d.Entries, effectEntry(k.f, n, kind, k.p))
+		return nil
+	}
+	dr := begin(k.w, k.p, &k.d, k.w.Event, nil)
+	dr.ew.Live = true
 	dr.enter(kind, Processing, dr.ev.Reason, Entry{})
 	dr.main()
 	k.d.touchEffects()
+	return dr
 }
 
 func effectEntry(old, n *Effect, kind EntryKind, p *Policy) Entry {
@@ -173,7 +184,7 @@ func (k *effectCall) holds(c *BeginEffect) Decision {
 		fw := &EffectWrite{Old: k.f, New: n}
 		k.d.Effects = append(k.d.Effects, fw)
 		k.a.write = fw
-		k.d.Entries = append(k.d.Entries, effectEntry(k.f, n, EntryEffect, k.p))
+		k.note(n, EntryEffect)
 	}
 	return k.answer(EffectOutcomeOpen)
 }

@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -182,6 +183,11 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	}
 	dr := reopen(w, p, &d, st)
 	dr.freeLanes()
+	if st == late {
+		for _, l := range dr.ev.Lanes {
+			dr.resource(l.Resource, ResourceKey{}) // free already: written all the same, which tests that it was not given on
+		}
+	}
 	to, reason := dr.failTo(c, st == late && (e.State == DeadLettered || e.ReplayDied))
 	ev := dr.ev
 	if to == DeadLettered || to == FailedTerminal {
@@ -252,7 +258,7 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 		}
 		return refuse(errEnded(e, e.End))
 	}
-	lease := p.lease(c.Lease)
+	lease := p.lease(cmp.Or(c.Lease, e.Lease))
 	limit := e.GrantedAt.Add(p.MaxClaimAge)
 	a := &ExtendAnswer{LeaseUntil: e.LeaseUntil, Event: e}
 	d.Answer = a

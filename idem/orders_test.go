@@ -3,6 +3,7 @@ package idem_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
 )
@@ -362,6 +363,20 @@ func TestHeartbeats(t *testing.T) {
 	l.do(&idem.Extend{Token: tok, Lease: idem.MinLease})
 	if l.ev[0].LeaseUntil != was || l.ev[0].Version != row {
 		t.Errorf("a short heartbeat: %v, row version %d", l.ev[0].LeaseUntil.Sub(was), l.ev[0].Version)
+	}
+	for _, granted := range []time.Duration{idem.MinLease, 3 * l.p.Lease} {
+		l := newLab(t, nil)
+		tok := l.grant(0, func(c *idem.Claim) { c.Lease = granted })
+		l.edit(0, func(e *idem.Event) { e.LeaseUntil = clock.Add(1) })
+		l.do(&idem.Extend{Token: tok})
+		if got := l.ev[0].LeaseUntil.Sub(clock); got != granted {
+			t.Errorf("a heartbeat that names no length extends a claim granted for %v by %v", granted, got)
+		}
+		l.expire(0)
+		l.do(&idem.Extend{Token: tok})
+		if got := l.ev[0].LeaseUntil.Sub(clock); got != granted {
+			t.Errorf("a claim granted for %v is armed again for %v", granted, got)
+		}
 	}
 	l.p.MaxClaimAge = l.p.Lease * 2
 	d := l.do(&idem.Extend{Token: tok, Lease: idem.MaxLeaseCeiling})

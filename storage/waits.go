@@ -48,6 +48,18 @@ func newWaits(s *Service) *waits {
 	return &waits{s: s, kick: make(chan struct{}, 1), byEvent: map[idem.ID][]*waiter{}}
 }
 
+// Recheck decides all waiting claims anew without waiting for the next poll, as when the
+// store's clock has been moved.
+func (s *Service) Recheck() { s.waits.ring() }
+
+// ring has the waiters looked at at once.
+func (w *waits) ring() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
 func (w *waits) len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,10 +133,7 @@ func (w *waits) wake(id idem.ID) {
 	_, waiting := w.byEvent[id]
 	w.mu.Unlock()
 	if waiting {
-		select {
-		case w.kick <- struct{}{}:
-		default:
-		}
+		w.ring()
 	}
 }
 
@@ -142,10 +151,7 @@ func (w *waits) run() {
 			return
 		}
 		if w.ask(batch) {
-			select { // others of the same events are next
-			case w.kick <- struct{}{}:
-			default:
-			}
+			w.ring() // others of the same events are next
 		}
 	}
 }
@@ -204,8 +210,5 @@ func (w *waits) close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
+	w.ring()
 }

@@ -46,6 +46,7 @@ type Store struct {
 	drawn      int64 // fences drawn in this epoch's life and before
 
 	events     map[idem.ID]*idem.Event
+	running    map[idem.ID]bool     // events of which a claim is live or was when it was last written
 	stored     map[string][]idem.ID // events of each namespace, and of all under "", oldest first
 	attempts   map[idem.ID][]idem.Attempt
 	effects    map[idem.ID]*idem.Effect
@@ -66,7 +67,7 @@ var _ storage.Backend = (*Store)(nil)
 func New(o Options) *Store {
 	s := &Store{
 		clock: o.Clock, policy: o.Policy, secret: make([]byte, 32), epoch: 1,
-		events: map[idem.ID]*idem.Event{}, stored: map[string][]idem.ID{}, attempts: map[idem.ID][]idem.Attempt{},
+		events: map[idem.ID]*idem.Event{}, running: map[idem.ID]bool{}, stored: map[string][]idem.ID{}, attempts: map[idem.ID][]idem.Attempt{},
 		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
 		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
 	}
@@ -156,6 +157,32 @@ func (s *Store) putEvent(e *idem.Event) {
 		}
 	}
 	s.events[id] = cloneEvent(e)
+	if e.State == idem.Processing {
+		s.running[id] = true
+	} else {
+		delete(s.running, id)
+	}
+}
+
+// Sweep writes down what the end of leases means, and returns how many claims it
+// settled. No answer depends on it: it is what makes the end visible.
+func (s *Store) Sweep(ctx context.Context) int {
+	s.mu.Lock()
+	now := s.clock()
+	var over []idem.Command
+	for id := range s.running {
+		if s.events[id].LeaseUntil <= now {
+			over = append(over, &idem.Settle{Event: id})
+		}
+	}
+	s.mu.Unlock()
+	settled := 0
+	for _, r := range s.Apply(ctx, over) {
+		if a, ok := r.Answer.(*idem.EndAnswer); ok && !a.Already {
+			settled++
+		}
+	}
+	return settled
 }
 
 func (s *Store) putEffect(f *idem.Effect) {

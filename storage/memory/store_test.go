@@ -45,6 +45,75 @@ func TestClock(t *testing.T) {
 	grant(t, s, claim("e", "p2")) // expired is lease_until <= now
 }
 
+// TestRunningClock: a clock that runs can be moved, frozen and let go.
+func TestRunningClock(t *testing.T) {
+	t.Parallel()
+	c := memory.NewRunningClock()
+	if d := c.Now().Sub(idem.InstantOf(time.Now())); d < -time.Minute || d > time.Minute {
+		t.Errorf("it is off by %v", d)
+	}
+	awaitLater := func() {
+		t.Helper()
+		for before := c.Now(); c.Now() <= before; {
+			if _, frozen := c.Shows(); frozen {
+				t.Fatal("it does not run")
+			}
+		}
+	}
+	awaitLater()
+	before := c.Now()
+	c.Advance(time.Hour)
+	if d := c.Now().Sub(before); d < time.Hour || d > 2*time.Hour {
+		t.Errorf("it moved by %v", d)
+	}
+	awaitLater()
+	c.Set(5_000_000, true)
+	c.Advance(time.Second)
+	if now, frozen := c.Shows(); now != 6_000_000 || !frozen {
+		t.Errorf("it shows %d, frozen: %v", now, frozen)
+	}
+	c.Set(0, false)
+	if now, frozen := c.Shows(); now < 6_000_000 || now > 600_000_000 || frozen {
+		t.Errorf("it shows %d, frozen: %v", now, frozen)
+	}
+	awaitLater()
+}
+
+// TestSweep: claims whose lease is over are settled, once and no others, and their lanes
+// are free.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	clock := memory.NewClock(1_000_000)
+	s := memory.New(memory.Options{Clock: clock.Now})
+	c := claim("e", "p1")
+	c.Ordering = &idem.Ordering{
+		Resource: idem.ResourceKey{Namespace: "n", Consumer: "c", Type: "order", Name: "1"}, Version: idem.Version{Kind: idem.Sequence, Value: 1}, Mode: idem.LatestWins,
+	}
+	grant(t, s, c)
+	done, _ := grant(t, s, claim("done", "p2"))
+	s.Apply(t.Context(), []idem.Command{&idem.Complete{Token: done}})
+	clock.Advance(30 * time.Second)
+	grant(t, s, claim("later", "p3"))
+	if n := s.Sweep(t.Context()); n != 0 {
+		t.Errorf("%d claims settled before their time", n)
+	}
+	clock.Advance(30 * time.Second)
+	written := len(s.Journal())
+	for _, want := range []int{1, 0} {
+		if n := s.Sweep(t.Context()); n != want {
+			t.Errorf("%d claims settled, want %d", n, want)
+		}
+	}
+	entries := s.Journal()[written:]
+	if len(entries) != 1 || entries[0].Kind != idem.EntryExpired || entries[0].ID != c.Key.ID() {
+		t.Errorf("it wrote %+v", entries)
+	}
+	found, err := s.Events(t.Context(), "n", "s", "e")
+	if err != nil || len(found.Views) != 1 || found.Views[0].Resources[0].Owned {
+		t.Errorf("the lane is not free: %+v, %v", found, err)
+	}
+}
+
 // TestEpoch: fences of a later epoch are above all of an earlier one, and claims of an
 // earlier one get their whole lease again.
 func TestEpoch(t *testing.T) {

@@ -1,28 +1,10 @@
 package memory
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
 )
-
-// Clock is a clock for tests: it stands still until it is moved. The zero value shows
-// no instant at all; start with [NewClock].
-type Clock struct{ now atomic.Int64 }
-
-// NewClock is a clock that shows the given instant.
-func NewClock(start idem.Instant) *Clock {
-	c := &Clock{}
-	c.now.Store(int64(start))
-	return c
-}
-
-// Now is the instant that the clock shows.
-func (c *Clock) Now() idem.Instant { return idem.Instant(c.now.Load()) }
-
-// Advance moves the clock by d.
-func (c *Clock) Advance(d time.Duration) { c.now.Add(d.Microseconds()) }
 
 // Expire ends the lease of an event's claim, or of an effect's last try, as if it ran
 // out this instant. For tests that cannot move the clock.

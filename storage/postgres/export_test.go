@@ -6,6 +6,12 @@ import (
 	"github.com/idemsvc/idemsvc/idem"
 )
 
+// Deciding makes a store decide by other rules than [idem.Decide].
+func (o Options) Deciding(decide func(*idem.World, idem.Command, *idem.Policy) idem.Decision) Options {
+	o.decide = decide
+	return o
+}
+
 // Statements are the texts of all statements, by the name of their file.
 func Statements() map[string]string {
 	return map[string]string{

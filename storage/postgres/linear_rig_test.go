@@ -27,8 +27,7 @@ import (
 // and a hand that breaks the rest.
 type rig struct {
 	tb       testing.TB
-	url      string
-	crash    func() error // kills the database and starts it again; nil: it is shared
+	crash    func() error // kills the database and starts it again; nil: never
 	admin    *pgxpool.Pool
 	replicas []*rigReplica
 	opts     postgres.Options
@@ -36,6 +35,9 @@ type rig struct {
 	mu     sync.Mutex
 	recent []idem.ID // records in use
 }
+
+// admin names the sessions that no trouble comes to.
+const admin = "rig-admin"
 
 // rigReplica is a replica that can be restarted.
 type rigReplica struct {
@@ -51,7 +53,8 @@ type rigReplica struct {
 // newRig opens the replicas. change alters what the mutants alter.
 func newRig(tb testing.TB, url string, seed uint64, change func(o *postgres.Options, p *wire.Proxy, c *pgxpool.Config)) *rig {
 	tb.Helper()
-	r := &rig{tb: tb, url: url, admin: poolWith(tb, url)}
+	r := &rig{tb: tb}
+	r.admin = poolWith(tb, url, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["application_name"] = admin })
 	for i := range 3 {
 		rep := &rigReplica{r: r, proxy: wire.Through(seed + uint64(i))} //nolint:gosec // small
 		o := quiet
@@ -184,7 +187,7 @@ func nilNoRows(err error) error {
 type troubles struct {
 	chances wire.Chances
 	every   time.Duration // a break between two troubles, about
-	crashes int           // of the database, spread over the histories
+	crash   bool          // of the database, once in each batch
 
 	terminated, locked, restarted, swept, crashed atomic.Int64
 }
@@ -206,6 +209,15 @@ func (x *troubles) make(ctx context.Context, r *rig, rng *rand.Rand) {
 	}()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	if x.crash {
+		wg.Go(func() {
+			pauseFor(ctx, 200*time.Millisecond+rand.N(300*time.Millisecond))
+			if err := r.crash(); err != nil {
+				r.tb.Errorf("the database does not come back: %v", err)
+			}
+			x.crashed.Add(1)
+		})
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -260,7 +272,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 
 func (x *troubles) terminate(ctx context.Context, r *rig) {
 	_, err := r.admin.Exec(context.WithoutCancel(ctx), `SELECT pg_terminate_backend(pid) FROM (
-		SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'admin' AND backend_type = 'client backend'
+		SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> '`+admin+`' AND backend_type = 'client backend'
 		ORDER BY random() LIMIT 1) p`)
 	if err == nil {
 		x.terminated.Add(1)
@@ -277,10 +289,21 @@ func (r *rig) moody(tb testing.TB, chance float64) {
 	execSQL(tb, r.admin, "CREATE CONSTRAINT TRIGGER late_mood AFTER INSERT OR UPDATE ON idemsvc.event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.mood()")
 }
 
+// again repeats a question to the database, whose connections are found broken one after
+// the other once it has been away.
+func again(ask func() error) (err error) {
+	for range 8 {
+		if err = ask(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // quiet waits until nothing is under way in the database that the histories have begun.
 func (r *rig) quiet(ctx context.Context) error {
 	var since time.Time
-	if err := r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since); err != nil {
+	if err := again(func() error { return r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since) }); err != nil {
 		return err
 	}
 	for {
@@ -298,7 +321,7 @@ func (r *rig) quiet(ctx context.Context) error {
 // is stored and at the journal.
 func (r *rig) batch(ctx context.Context, seeds []uint64, trouble *troubles) ([]*linear.History, error) {
 	var since time.Time
-	if err := r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since); err != nil {
+	if err := again(func() error { return r.admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&since) }); err != nil {
 		return nil, err
 	}
 	tctx, stop := context.WithCancel(ctx)
@@ -334,12 +357,10 @@ func (r *rig) look(ctx context.Context, h *linear.History) error {
 	h.FinalInvoked = time.Hour // after all calls
 	for _, key := range linear.Keys(h) {
 		var found storage.Found
-		var err error
-		for range 5 { // connections that were cut are found out one after the other
-			if found, err = r.replicas[0].store.Events(ctx, key.Namespace, key.Source, key.EventID); err == nil {
-				break
-			}
-		}
+		err := again(func() (err error) {
+			found, err = r.replicas[0].store.Events(ctx, key.Namespace, key.Source, key.EventID)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -357,28 +378,29 @@ func (r *rig) journal(ctx context.Context, list []*linear.History, since time.Ti
 			of[id] = h
 		}
 	}
-	rows, err := r.admin.Query(ctx, "SELECT id, seq, at, fence, kind, state FROM idemsvc.journal WHERE at >= $1 ORDER BY id, seq", since)
+	rows, err := r.admin.Query(ctx, "SELECT at, xid, epoch, heads, body FROM idemsvc.journal WHERE at >= $1", since)
 	if err != nil {
 		return err
 	}
-	var id [16]byte
-	var row linear.Row
 	var at time.Time
-	var kind, state int16
-	_, err = pgx.ForEachRow(rows, []any{&id, &row.Seq, &at, &row.Fence, &kind, &state}, func() error {
-		h := of[id]
-		if h == nil {
-			return nil
+	var heads, body []byte
+	in := entry{}
+	_, err = pgx.ForEachRow(rows, []any{&at, &in.xid, &in.epoch, &heads, &body}, func() error {
+		in.at = at
+		for _, e := range decodeBlock(r.tb, in, heads, body) {
+			if h := of[e.id]; h != nil {
+				h.Journal = append(h.Journal, linear.Row{
+					ID: e.id, Seq: e.seq, At: idem.InstantOf(e.at), Fence: e.fence, Kind: idem.EntryKind(e.kind), State: uint8(e.to), //nolint:gosec // small
+				})
+			}
 		}
-		row.ID, row.At, row.Kind, row.State = id, idem.InstantOf(at), idem.EntryKind(kind), uint8(state) //nolint:gosec // small
-		h.Journal = append(h.Journal, row)
 		return nil
 	})
 	return err
 }
 
-// judge judges histories and gives the verdicts that are no pass.
-func judge(list []*linear.History) (bad []linear.Verdict, lost int) {
+// judge judges histories. It gives the verdicts that find fault, and how many are left open.
+func judge(list []*linear.History) (bad []linear.Verdict, open int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := make(chan *linear.History)
@@ -387,13 +409,13 @@ func judge(list []*linear.History) (bad []linear.Verdict, lost int) {
 			for h := range next {
 				var v linear.Verdict
 				if h.Lost == nil {
-					v = linear.Check(h, 30*time.Second)
+					v = linear.Check(h, 10*time.Second)
 				}
 				linear.Forget(h)
 				mu.Lock()
 				switch {
-				case h.Lost != nil:
-					lost++
+				case h.Lost != nil, v.Open:
+					open++
 				case !v.OK:
 					bad = append(bad, v)
 				}
@@ -406,7 +428,7 @@ func judge(list []*linear.History) (bad []linear.Verdict, lost int) {
 	}
 	close(next)
 	wg.Wait()
-	return bad, lost
+	return bad, open
 }
 
 // crashing gives the rig a database that it may kill.

@@ -22,6 +22,16 @@ var ErrInUse = errors.New("data directory is in use")
 // written by another major version of PostgreSQL.
 var ErrVersionMismatch = errors.New("data directory is of another PostgreSQL version")
 
+// Exists reports whether the directory has a database of an earlier start.
+func Exists(dataDir string) (bool, error) {
+	root, err := filepath.Abs(dataDir)
+	if err != nil {
+		return false, err
+	}
+	major, err := layout{root}.major()
+	return major != 0, err
+}
+
 // layout is where things are in a data directory.
 type layout struct{ root string }
 

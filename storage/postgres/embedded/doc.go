@@ -8,7 +8,7 @@
 // [Options.DataDir] is created when it is missing and kept between runs:
 //
 //	data/      the PostgreSQL cluster (PGDATA)
-//	sock/      the Unix socket, unless the path would be too long for one
+//	sock/      the Unix socket, unless the path is too long for one or has a comma
 //	password   the superuser's password, asked for only over TCP
 //
 // A cluster is created beside its final place and renamed into it, so a crash

@@ -1,8 +1,10 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -209,6 +211,30 @@ func TestStartWithReusedPID(t *testing.T) {
 	start(t, opts)
 }
 
+// A lock file that a crash of the machine has cut short does not keep the server down.
+func TestStartWithTornLockFile(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/cwd"); err != nil {
+		t.Skip("this system cannot tell who uses the data")
+	}
+	opts := embedded.Options{DataDir: dataDir(t)}
+	stop(t, start(t, opts))
+	for _, torn := range []string{"", "\n", "abc"} {
+		if err := os.WriteFile(filepath.Join(opts.DataDir, "data", "postmaster.pid"), []byte(torn), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stop(t, start(t, opts))
+	}
+}
+
+func TestOddPath(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{`o'd "d+ü%20&x=1?#`, "a,b"} {
+		s := start(t, embedded.Options{DataDir: filepath.Join(dataDir(t), name)})
+		exec(t, s, "SELECT 1")
+	}
+}
+
 func kill(t *testing.T, s *embedded.Server) {
 	t.Helper()
 	done := s.Done()
@@ -339,6 +365,23 @@ func TestStartFailureQuotesLog(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "no_such_setting") {
 		t.Errorf("got %v, want PostgreSQL's own words", err)
+	}
+}
+
+// Sessions that a clean shutdown ends are no errors.
+func TestStopIsQuiet(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := start(t, embedded.Options{DataDir: dataDir(t), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	connect(t, s.URL("postgres"))
+	stop(t, s)
+	for line := range strings.Lines(log.String()) {
+		if !strings.Contains(line, "level=DEBUG") {
+			t.Error(line)
+		}
+	}
+	if !strings.Contains(log.String(), "terminating connection") {
+		t.Errorf("no session was ended:\n%s", &log)
 	}
 }
 

@@ -100,8 +100,8 @@ func newest(ctx context.Context, preferred int, dirs []string) (Installation, er
 		return Installation{}, err
 	}
 	if best.Major == 0 {
-		return Installation{}, fmt.Errorf("%w: version %d or newer is needed; looked at\n  PATH\n  %s\n%sinstall it with\n  %s\nor set %s to the folder that holds postgres and initdb",
-			ErrNotFound, MinMajor, strings.Join(searched, "\n  "), lines(looked), installCommand(), BinDirEnv)
+		return Installation{}, fmt.Errorf("%w: version %d or newer is needed; looked at\n  PATH\n  %s\n%s%sset %s to the folder that holds postgres and initdb",
+			ErrNotFound, MinMajor, strings.Join(searched, "\n  "), lines(looked), installAdvice(), BinDirEnv)
 	}
 	return best, nil
 }
@@ -173,14 +173,34 @@ func parseVersion(s string) (major int, version string, err error) {
 	return major, m[1], err
 }
 
-func installCommand() string {
-	if runtime.GOOS == "darwin" {
+// installAdvice says how to install PostgreSQL, where that can be told.
+func installAdvice() string {
+	command := installCommand(runtime.GOOS, os.Geteuid() == 0, func(program string) bool {
+		_, err := exec.LookPath(program)
+		return err == nil
+	})
+	if command == "" {
+		return ""
+	}
+	return "install it with\n  " + command + "\nor "
+}
+
+// installCommand installs PostgreSQL with the package manager that there is, "" for none.
+func installCommand(system string, root bool, has func(program string) bool) string {
+	sudo := "sudo "
+	if root {
+		sudo = ""
+	}
+	switch {
+	case system == "darwin" || has("brew"):
 		return "brew install postgresql@17"
+	case has("apt-get"):
+		return sudo + "apt-get update && " + sudo + "apt-get install -y postgresql"
+	case has("dnf"):
+		return sudo + "dnf install -y postgresql-server"
+	default:
+		return ""
 	}
-	if _, err := exec.LookPath("dnf"); err == nil {
-		return "dnf install -y postgresql-server"
-	}
-	return "apt-get update && apt-get install -y postgresql"
 }
 
 // cleanEnv is the environment for PostgreSQL's programs: without the variables

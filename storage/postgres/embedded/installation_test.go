@@ -69,9 +69,29 @@ func TestNothingFound(t *testing.T) {
 	if !errors.Is(err, ErrNotFound) {
 		t.Fatalf("got %v, want ErrNotFound", err)
 	}
-	for _, want := range []string{old + ": it is PostgreSQL 14.1", none + ": it has no postgres", installCommand(), BinDirEnv} {
+	for _, want := range []string{old + ": it is PostgreSQL 14.1", none + ": it has no postgres", installAdvice(), BinDirEnv} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
+
+func TestInstallCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		system, has string
+		root        bool
+		want        string
+	}{
+		{"linux", "apt-get", true, "apt-get update && apt-get install -y postgresql"},
+		{"linux", "apt-get", false, "sudo apt-get update && sudo apt-get install -y postgresql"},
+		{"linux", "dnf", false, "sudo dnf install -y postgresql-server"},
+		{"linux", "brew", false, "brew install postgresql@17"},
+		{"darwin", "", false, "brew install postgresql@17"},
+		{"linux", "", true, ""}, // an image that holds nothing else
+	} {
+		if got := installCommand(c.system, c.root, func(program string) bool { return program == c.has }); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

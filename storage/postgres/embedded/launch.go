@@ -83,7 +83,7 @@ var errEndedEarly = errors.New("the server ended while it started")
 // launchOnce starts the process and waits for its readiness. On error nothing
 // is left running.
 func (s *Server) launchOnce(ctx context.Context) error {
-	s.log.reset()
+	s.log.enter(starting)
 	logRead, logWrite, err := os.Pipe()
 	if err != nil {
 		return err
@@ -116,14 +116,21 @@ func (s *Server) launchOnce(ctx context.Context) error {
 		}
 		<-proc.Done()
 		_ = logWrite.Close()
-		select {
-		case <-logged:
-		case <-time.After(time.Second): // a session of it still holds the log open
-		}
+		awaitLog(logged)
 		return fmt.Errorf("start: %w; its log ends with\n%s", err, s.log.end())
 	}
-	s.proc = proc
+	s.log.enter(running)
+	s.proc, s.ends = proc, logged
 	return nil
+}
+
+// awaitLog waits for the end of an ended server's log: a session of it may hold that open
+// for a while longer.
+func awaitLog(end <-chan struct{}) {
+	select {
+	case <-end:
+	case <-time.After(time.Second):
+	}
 }
 
 // awaitReady polls until a session can be opened.

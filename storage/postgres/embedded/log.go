@@ -16,9 +16,19 @@ const tailLines = 20
 type serverLog struct {
 	logger *slog.Logger
 
-	mu   sync.Mutex
-	tail []string
+	mu    sync.Mutex
+	tail  []string
+	phase phase
 }
+
+// phase is what the server is doing.
+type phase int
+
+const (
+	starting phase = iota // what ends it is in the error of the start
+	running
+	stopping // sessions are ended on purpose
+)
 
 // follow reads r until it ends.
 func (l *serverLog) follow(r io.ReadCloser) {
@@ -41,6 +51,7 @@ func (l *serverLog) add(line string) {
 	if len(l.tail) > tailLines {
 		l.tail = l.tail[1:]
 	}
+	now := l.phase
 	l.mu.Unlock()
 
 	severity, text, ok := strings.Cut(line, ":  ")
@@ -50,9 +61,10 @@ func (l *serverLog) add(line string) {
 	level := slog.LevelDebug // an ERROR is the client's, who is told
 	switch {
 	case text == "the database system is starting up": // what our own probe for readiness is told
+	case now == stopping && text == "terminating connection due to administrator command": // a session that has not noticed yet
 	case severity == "WARNING":
 		level = slog.LevelWarn
-	case severity == "FATAL", severity == "PANIC":
+	case now != starting && (severity == "FATAL" || severity == "PANIC"):
 		level = slog.LevelError
 	}
 	l.logger.Log(context.Background(), level, "postgres: "+text, "severity", severity)
@@ -65,8 +77,12 @@ func (l *serverLog) end() string {
 	return strings.Join(l.tail, "\n")
 }
 
-func (l *serverLog) reset() {
+// enter says what the server is doing from now on. A start forgets the log before it.
+func (l *serverLog) enter(p phase) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tail = nil
+	l.phase = p
+	if p == starting {
+		l.tail = nil
+	}
 }

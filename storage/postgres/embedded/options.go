@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Options says which server [Start] starts.
@@ -23,8 +24,9 @@ type Options struct {
 	Settings map[string]string
 
 	// Logger receives what PostgreSQL logs: at debug level, save for warnings,
-	// and for fatal errors and panics, which are logged as errors. If it is
-	// nil, the log is dropped.
+	// and for fatal errors and panics of a running server, which are logged as
+	// errors; those of a start are in its error. If it is nil, the log is
+	// dropped.
 	Logger *slog.Logger
 
 	// Durable keeps acknowledged commits safe against a crash of the machine,
@@ -61,7 +63,7 @@ func (o Options) settings(sockDir string) []string {
 		s["listen_addresses"] = "127.0.0.1"
 	}
 	// A list of paths, each of which may be quoted.
-	s["unix_socket_directories"] = `"` + sockDir + `"`
+	s["unix_socket_directories"] = `"` + strings.ReplaceAll(sockDir, `"`, `""`) + `"`
 	s["unix_socket_permissions"] = "0700"
 
 	var args []string

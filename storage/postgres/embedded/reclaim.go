@@ -27,20 +27,26 @@ func reclaim(ctx context.Context, l layout) (crashed bool, err error) {
 	}
 	var pid int
 	if n, _ := fmt.Sscan(string(b), &pid); n != 1 || pid <= 0 {
-		return true, nil // torn file: PostgreSQL itself says what to do about it
+		return true, removeStale(pidFile, l.data()) // torn by a crash of the machine
 	}
 	if !alive(pid) {
-		return true, nil
+		return true, nil // PostgreSQL sees that for itself
 	}
 	if !worksIn(ctx, pid, l.data()) {
 		// The ID went to an unrelated process, which PostgreSQL would take for
-		// a live server. Nothing else may be using the data.
-		if other, found := anyWorkingIn(l.data()); found {
-			return true, fmt.Errorf("process %d is left of a dead server on %s: end it", other, l.data())
-		}
-		return true, os.Remove(pidFile)
+		// a live server.
+		return true, removeStale(pidFile, l.data())
 	}
 	return true, stopOrphan(ctx, pid, l.data())
+}
+
+// removeStale removes the lock file of a server that is gone, unless processes that are
+// left of it use the data, as far as the system can tell.
+func removeStale(pidFile, data string) error {
+	if other, found := anyWorkingIn(data); found {
+		return fmt.Errorf("process %d is left of a dead server on %s: end it", other, data)
+	}
+	return os.Remove(pidFile)
 }
 
 // stopOrphan ends a server that is not a child of this process, more

@@ -41,6 +41,7 @@ type Server struct {
 	mu   sync.Mutex // guards what follows, and orders Restart and Stop
 	lock *os.File   // nil once stopped
 	proc *childproc.Process
+	ends <-chan struct{} // closed once proc's log has been read to its end
 	port int
 }
 
@@ -169,10 +170,12 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// shutDown ends the process, if it still runs, and waits for that.
+// shutDown ends the process, if it still runs, and waits for that and for its last words.
 func (s *Server) shutDown(ctx context.Context) error {
+	defer func() { awaitLog(s.ends) }()
 	deadline := time.NewTimer(stopTimeout)
 	defer deadline.Stop()
+	s.log.enter(stopping)
 	if err := s.proc.Signal(fastShutdown); err != nil {
 		<-s.proc.Done()
 		return nil // it had ended before
@@ -212,7 +215,7 @@ func (s *Server) url(database string) string {
 		Scheme:   "postgres",
 		User:     url.User(Superuser),
 		Path:     "/" + database,
-		RawQuery: url.Values{"host": {s.sockDir}, "port": {strconv.Itoa(s.port)}}.Encode(),
+		RawQuery: strings.ReplaceAll(url.Values{"host": {s.sockDir}, "port": {strconv.Itoa(s.port)}}.Encode(), "+", "%20"), // a plus stays one
 	}
 	return u.String()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/idemsvc/idemsvc/internal/childproc"
 )
@@ -15,17 +16,21 @@ import (
 // allows 103 bytes for the whole path, Linux 107.
 const maxSocketDir = 103 - len("/.s.PGSQL.65535")
 
+// holdsSocket reports whether a socket in the folder can be bound and named: in
+// connection strings a comma separates hosts.
+func holdsSocket(dir string) bool { return len(dir) <= maxSocketDir && !strings.Contains(dir, ",") }
+
 // socketDir creates the folder of the Unix socket, which only the account may
-// enter: within the data directory or, where that path is too long, in the
+// enter: within the data directory or, where that path cannot hold one, in the
 // system's temporary folder under a name that is the same at each start.
 func socketDir(l layout, account childproc.Account) (string, error) {
 	dir := l.sock()
-	if len(dir) > maxSocketDir {
+	if !holdsSocket(dir) {
 		sum := sha256.Sum256([]byte(l.root))
 		dir = filepath.Join(os.TempDir(), "idemsvc-pg-"+hex.EncodeToString(sum[:8]))
 	}
-	if len(dir) > maxSocketDir {
-		return "", fmt.Errorf("no folder short enough for a Unix socket: both %s and %s are longer than %d bytes", l.sock(), dir, maxSocketDir)
+	if !holdsSocket(dir) {
+		return "", fmt.Errorf("no folder for a Unix socket: both %s and %s are longer than %d bytes or have a comma in them", l.sock(), dir, maxSocketDir)
 	}
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, os.ErrExist) {

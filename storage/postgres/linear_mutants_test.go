@@ -1,0 +1,232 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/internal/wrongrules"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
+	"github.com/idemsvc/idemsvc/storage/storagetest/linear"
+	"github.com/idemsvc/idemsvc/storage/storagetest/wire"
+)
+
+// edit changes the text of statements on their way to the server.
+type edit struct{ pattern, with string }
+
+// seeded is a store with a fault put in on purpose.
+type seeded struct {
+	name   string
+	edits  []edit             // of its statements
+	decide wrongrules.Decider // its rules
+	early  float64            // the odds of answering a batch before it is committed
+	crash  bool               // it shows only when the database crashes
+	change func(c *pgxpool.Config)
+	quick  bool // part of every run; the others belong to the long variant
+}
+
+// Patterns of the statements: flattened numbers are parameters with a subscript.
+const (
+	num    = `\(\$\d+::bigint\[\]\)`
+	ofStep = num + `\[l\.o \+ `
+	ofEach = num + `\[u\.o \+ `
+)
+
+// faults are the faults of the statements and of the wire.
+var faults = []seeded{
+	{name: "a completion, failure or heartbeat is written whatever the row version, which is what holds the fence", quick: true, edits: []edit{
+		{` AND e\.version = ` + num + `\[\(w\.n - 1\) \* \d+ \+ 1\]`, ""}, {` AND e\.version = ` + ofStep + `1\]`, ""},
+	}},
+	{name: "a completion, failure or heartbeat is written whatever became of the lease", edits: []edit{
+		{ofStep + `2\] = 0 OR \(` + ofStep + `2\] = 1\) = \(l\.lease_until > m\.at\)`, "true"},
+	}},
+	{name: "a heartbeat shortens a lease", edits: []edit{{`greatest\(e\.lease_until, least\(m\.at \+ ` + ofStep, `(least(m.at + ($$$$6::bigint[])[l.o + `}}},
+	{name: "a completion keeps no result", edits: []edit{{`result = CASE WHEN \(` + ofStep + `4\] & 1\) <> 0 THEN l\.result ELSE e\.result END`, "result = e.result"}}},
+	{name: "a grant or other transition is written whatever the event's row version", quick: true, edits: []edit{{` AND e\.version = ` + ofEach + `2\]`, ""}}},
+	{name: "a lane is given whatever the resource's row version", quick: true, edits: []edit{{` AND r\.version = ` + ofEach + `2\]`, ""}}},
+	{name: "an effect is begun whatever its row version", quick: true, edits: []edit{{` AND f\.version = ` + ofEach + `2\]`, ""}}},
+	{name: "a transition is written whatever became of the lease", edits: []edit{{`le\.guard = 0 OR \(le\.guard = 1\) = \(le\.lease_until > moment\.at\)`, "true"}}},
+	{name: "a command goes on without all of its rows", quick: true, edits: []edit{{`WHERE COALESCE\(locked\.n, 0\) = c\.need`, ""}, {`THEN 1 ELSE 0 END\) AS whole`, "THEN 1 ELSE 1 END) AS whole"}}},
+	{name: "a lane is forgotten: its owner is not noted", quick: true, edits: []edit{{`owned = \(` + ofEach + `5\] & 1\) <> 0`, "owned = false"}}},
+	{name: "the owner of a lane is not read", edits: []edit{{`AND r\.id = x\.id AND r\.owned OFFSET 0\) r\s+\) o`, "AND false OFFSET 0) r ) o"}}},
+	{name: "a lane comes without a fence of its own", edits: []edit{{`lane_fence = CASE WHEN \(` + ofEach + `5\] & 4\) <> 0 THEN d\.fence ELSE r\.lane_fence END`, "lane_fence = greatest(r.lane_fence, 1)"}}},
+	{name: "the fence of a grant is used again", quick: true, edits: []edit{{`env\.base \+ nextval\('idemsvc\.fence'\)`, "env.base + (SELECT last_value FROM idemsvc.fence)"}}},
+	{name: "a first claim takes the record of another over", quick: true, edits: []edit{{
+		`ON CONFLICT DO NOTHING\s+RETURNING e\.id, e\.fence`,
+		"ON CONFLICT (bucket, id) DO UPDATE SET fence = excluded.fence, nonce = excluded.nonce, lease_until = excluded.lease_until, detail = excluded.detail, state = 2 RETURNING e.id, e.fence",
+	}}},
+	{name: "the attempts before the last grant are not kept", edits: []edit{{`(granted_at, ended_at, due_at, detail\)) JOIN done USING \(cmd\)`, "$1 JOIN done USING (cmd) WHERE false"}}},
+	{name: "who carries which version is not kept", edits: []edit{{`(AS t\(cmd, resource, epoch, value, event\)) JOIN done USING \(cmd\)`, "$1 JOIN done USING (cmd) WHERE false"}}},
+	{name: "the journal says nothing of completions, failures and releases", edits: []edit{{`FROM se s WHERE s\.rises\)`, "FROM se s WHERE false)"}}},
+	{name: "an answer is given before the commit", quick: true, early: 0.1},
+	{name: "a commit does not wait for its log", crash: true, quick: true, edits: []edit{{`set_config\('synchronous_commit', 'on', true\)`, "set_config('synchronous_commit', 'off', true)"}}, change: func(c *pgxpool.Config) {
+		c.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	}},
+}
+
+// quickRules are the wrong rules that every run tries on the store; the long variant tries
+// all that show in histories.
+var quickRules = []string{
+	"the fence of a token is not compared", "a live claim is taken over", "a live lane is given on", "a reclaim keeps the old fence",
+	"a failure keeps its lanes", "a processed event is given again", "a second PERFORM is given while the first runs",
+}
+
+func all(tb testing.TB) []seeded {
+	tb.Helper()
+	list := append([]seeded(nil), faults...)
+	for _, r := range wrongrules.All() {
+		s := seeded{name: "rule: " + r.Name, decide: r.Decide}
+		for _, q := range quickRules {
+			s.quick = s.quick || q == r.Name
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// open makes a rig with the fault in it.
+func (s *seeded) open(t *testing.T, seed uint64) *rig {
+	t.Helper()
+	var srv *embedded.Server
+	var url string
+	if s.crash {
+		srv = cluster(t, embedded.Options{Settings: map[string]string{"fsync": "off", "wal_writer_delay": "10s", "wal_writer_flush_after": "1GB"}})
+		url = srv.URL("postgres")
+	} else {
+		url = pgtest.Database(t, "idemsvc", migrate)
+	}
+	r := newRig(t, url, seed, func(o *postgres.Options, p *wire.Proxy, c *pgxpool.Config) {
+		if s.decide != nil {
+			*o = o.Deciding(s.decide)
+		}
+		if s.change != nil {
+			s.change(c)
+		}
+		for _, e := range s.edits {
+			if re := regexp.MustCompile(e.pattern); !matchesSome(re) {
+				t.Fatalf("no statement has %s", e.pattern)
+			}
+		}
+		if len(s.edits) > 0 {
+			p.Rewrite(s.rewrite)
+		}
+	})
+	if srv != nil {
+		r.crash = crashing(srv)
+	}
+	return r
+}
+
+func matchesSome(re *regexp.Regexp) bool {
+	for _, sql := range postgres.Statements() {
+		if re.MatchString(sql) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *seeded) rewrite(sql string) string {
+	for _, e := range s.edits {
+		sql = regexp.MustCompile(e.pattern).ReplaceAllString(sql, e.with)
+	}
+	return sql
+}
+
+// killer says what notices the fault, and after how many histories; nothing for none.
+func (s *seeded) killer(t *testing.T, seed uint64, most int) (what string, histories int) {
+	t.Helper()
+	r := s.open(t, seed)
+	trouble := &troubles{every: 20 * time.Millisecond, chances: wire.Chances{Early: s.early}, crash: s.crash}
+	for histories < most {
+		list, err := r.batch(t.Context(), seedsFrom(&seed, 32), trouble)
+		if err != nil {
+			t.Fatal(err)
+		}
+		histories += len(list)
+		if what := refusedBySchema(list); what != "" {
+			return what, histories
+		}
+		bad, _ := judge(list)
+		if len(bad) > 0 {
+			return "no order of the calls: " + bad[0].Why, histories
+		}
+	}
+	changed := int64(0)
+	for _, rep := range r.replicas {
+		changed += rep.proxy.Changed()
+	}
+	if len(s.edits) > 0 && changed == 0 {
+		t.Errorf("no statement has been changed")
+	}
+	return "", histories
+}
+
+// refusedBySchema tells of a write that the schema, or a check within the statement, did
+// not let through.
+func refusedBySchema(list []*linear.History) string {
+	for _, h := range list {
+		for i := range h.Calls {
+			pg, ok := errors.AsType[*pgconn.PgError](h.Calls[i].Unknown)
+			switch {
+			case !ok:
+			case strings.HasPrefix(pg.Code, "23"):
+				return "the schema: " + pg.ConstraintName
+			case pg.Code == "22012":
+				return "the statement's own check that all was written"
+			}
+		}
+	}
+	return ""
+}
+
+// A store with a fault does not pass: each fault put in on purpose is noticed, every time.
+// What noticed it is in docs/proof.md.
+func TestSeededFaultsAreNoticed(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/proof.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := linearSeed(t)
+	var mu sync.Mutex
+	lines := map[string]string{}
+	t.Run("each", func(t *testing.T) {
+		for i, s := range all(t) {
+			if !s.quick && !heavy() {
+				continue
+			}
+			seed := seed + uint64(i)<<20 // histories of their own
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				what, n := s.killer(t, seed, 1500)
+				if what == "" {
+					t.Errorf("nothing was noticed in %d histories", n)
+					return
+				}
+				t.Logf("after %d histories: %s", n, what)
+				mu.Lock()
+				defer mu.Unlock()
+				lines[s.name] = fmt.Sprintf("| %s | %s | %d |", s.name, what, n)
+			})
+		}
+	})
+	for _, s := range all(t) {
+		if lines[s.name] != "" {
+			t.Log(lines[s.name])
+		}
+		if s.decide == nil && !strings.Contains(string(page), "| "+s.name+" |") {
+			t.Errorf("docs/proof.md does not tell of the fault: %s", s.name)
+		}
+	}
+}

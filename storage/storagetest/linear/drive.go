@@ -1,0 +1,452 @@
+package linear
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
+)
+
+// Replica is one of several services on one database.
+type Replica interface {
+	Do(ctx context.Context, c idem.Command) storage.Result
+	Claim(ctx context.Context, c *idem.Claim, wait time.Duration) storage.Result
+	// Broken counts the connections to the database that ended without a good-bye.
+	Broken() int64
+}
+
+// Mover ends the lease of an event's claim or of an effect's last try now, as if it had run
+// out, and says when that was as stored; 0 where there was none that ran.
+type Mover func(ctx context.Context, id idem.ID) (idem.Instant, error)
+
+// world of one history: few clients, few names, and what they were given.
+type driver struct {
+	seed     uint64
+	ns       string
+	theme    theme
+	replicas []Replica
+	move     Mover
+	began    time.Time
+	clients  int
+	steps    int
+
+	mu    sync.Mutex
+	h     History
+	given []given
+	over  map[int64]bool // fences of claims that have ended, as far as anybody heard
+	tries []idem.EffectToken
+}
+
+// given is a claim that somebody was given: anybody may use its token, as zombies do.
+type given struct {
+	token    idem.Token
+	claimant string
+	event    int
+	over     bool
+}
+
+// theme is what the clients of a history fight over.
+type theme struct {
+	events     int
+	ordered    bool // events are ordered by a resource
+	sequential bool
+	effects    bool
+	operators  bool
+	slow       bool // somebody waits for the true end of a lease
+}
+
+// themeOf draws a theme: one kind of contention at a time finds more than all at once.
+func themeOf(rng *rand.Rand) theme {
+	t := theme{events: 1 + rng.IntN(2), slow: rng.IntN(60) == 0, operators: rng.IntN(4) == 0}
+	switch rng.IntN(8) {
+	case 0, 1, 2:
+		t.ordered, t.events = true, 2+rng.IntN(2)
+	case 3:
+		t.ordered, t.sequential, t.events = true, true, 3
+	case 4, 5:
+		t.effects = true
+	case 6:
+		t.ordered, t.effects, t.events = true, true, 2
+	}
+	return t
+}
+
+// Namespace is that of the history which a seed makes.
+func Namespace(seed uint64) string { return fmt.Sprintf("linear-%016x", seed) }
+
+var policies sync.Map // by namespace
+
+// PolicyOf is the policy function for stores under test: each history has a policy of its
+// own, drawn from its seed.
+func PolicyOf(key idem.EventKey, _ string) *idem.Policy {
+	if p, ok := policies.Load(key.Namespace); ok {
+		return p.(*idem.Policy) //nolint:errcheck // nothing else is stored
+	}
+	return idem.DefaultPolicy()
+}
+
+func policyFor(rng *rand.Rand, t theme) *idem.Policy {
+	pause := func(of ...time.Duration) time.Duration { return of[rng.IntN(len(of))] }
+	p := idem.DefaultPolicy()
+	p.MaxAttempts = 1 + rng.Int32N(4)
+	p.MaxReleases = rng.Int32N(3)
+	p.HeldLanes = rng.IntN(2) == 0
+	p.Lease = 2 * time.Second
+	if t.slow {
+		p.Lease = idem.MinLease
+	}
+	if rng.IntN(4) == 0 {
+		p.Stale = idem.Hold
+	}
+	p.WaiveInterval = pause(0, 20*time.Millisecond, time.Hour)
+	p.ReleaseDelay = pause(0, 0, 5*time.Millisecond)
+	p.NotYetBudget = pause(time.Millisecond, time.Hour)
+	p.Backoff = idem.Backoff{Base: pause(time.Millisecond, 10*time.Millisecond, time.Hour), Factor: 2, Cap: time.Hour}
+	p.RefuseMismatch = rng.IntN(4) == 0
+	p.Signature = idem.SignatureOptional
+	p.TieSequence = idem.TieRule(rng.IntN(3)) //nolint:gosec // small
+	p.Gap = idem.GapRule(rng.IntN(3))         //nolint:gosec // small
+	p.GapAfter = pause(0, 5*time.Millisecond, time.Hour)
+	p.Dead = idem.DeadRule(rng.IntN(3)) //nolint:gosec // small
+	p.StartAt = rng.Int64N(2)
+	p.OnUnknown = []idem.OnUnknown{idem.UnknownRetry, idem.UnknownHold}[rng.IntN(2)]
+	return p
+}
+
+// Drive lets a few clients do random things to a few records through the replicas, and
+// records what they are answered. The seed decides what each of them tries.
+func Drive(ctx context.Context, seed uint64, replicas []Replica, move Mover) *History {
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // choices, not secrets
+	d := &driver{seed: seed, over: map[int64]bool{}, ns: Namespace(seed), theme: themeOf(rng), replicas: replicas, move: move, clients: 3 + rng.IntN(3), steps: 3 + rng.IntN(4)}
+	d.h.Name, d.h.Policy = d.ns, policyFor(rng, d.theme)
+	policies.Store(d.ns, d.h.Policy)
+	d.began = time.Now()
+	var wg sync.WaitGroup
+	for i := range d.clients {
+		c := &client{d: d, id: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+2))} //nolint:gosec // choices, not secrets
+		wg.Go(func() {
+			for range d.steps {
+				c.step(ctx)
+			}
+		})
+	}
+	wg.Wait()
+	return &d.h
+}
+
+// Forget drops the policy of a history that has been judged.
+func Forget(h *History) { policies.Delete(h.Name) }
+
+// Keys are the event keys of a history.
+func Keys(h *History) []idem.EventKey {
+	var keys []idem.EventKey
+	for i := range 3 {
+		keys = append(keys, keyIn(h.Name, i))
+	}
+	return keys
+}
+
+func keyIn(ns string, i int) idem.EventKey {
+	return idem.EventKey{EventRef: idem.EventRef{Namespace: ns, Source: "src", EventID: fmt.Sprintf("e%d", i)}, Consumer: "worker"}
+}
+
+type client struct {
+	d   *driver
+	id  int
+	rng *rand.Rand
+	n   int // of its own names
+}
+
+func (c *client) name(what string) string {
+	c.n++
+	return fmt.Sprintf("%s-%d-%d", what, c.id, c.n)
+}
+
+func (c *client) nonce() (id idem.ID) {
+	binary.BigEndian.PutUint64(id[:8], c.rng.Uint64())
+	binary.BigEndian.PutUint64(id[8:], c.rng.Uint64()^c.d.seed)
+	return id
+}
+
+func (c *client) one(in int) bool { return c.rng.IntN(in) == 0 }
+
+// step does one random thing, and repeats it as a client does that heard no answer.
+func (c *client) step(ctx context.Context) {
+	if c.d.theme.slow && c.id == 0 && c.one(3) {
+		sleep(ctx, idem.MinLease+50*time.Millisecond)
+	}
+	if c.one(8) {
+		c.moveTime(ctx)
+		return
+	}
+	cmd := c.command()
+	if cmd == nil {
+		return
+	}
+	r := c.do(ctx, cmd)
+	for range 3 {
+		unheard := r.Err != nil && !isRule(r.Err)
+		if !(unheard && !c.one(4) || c.one(10)) {
+			break
+		}
+		r = c.do(ctx, cmd)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func isRule(err error) bool {
+	_, ok := errors.AsType[*idem.Error](err)
+	return ok
+}
+
+// do carries out a command on some replica and writes down what came of it.
+func (c *client) do(ctx context.Context, cmd idem.Command) storage.Result {
+	d := c.d
+	rep := d.replicas[c.rng.IntN(len(d.replicas))]
+	if claim, ok := cmd.(*idem.Claim); ok { // each call is a value of its own, as if it came over the wire
+		own := *claim
+		cmd = &own
+	}
+	call := Call{Client: c.id, Command: cmd}
+	if c.one(20) { // its caller leaves early
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(c.rng.IntN(6000))*time.Microsecond)
+		defer stop()
+	}
+	broken := rep.Broken()
+	call.InvokedAt, call.Invoked = idem.InstantOf(time.Now()), time.Since(d.began)
+	var r storage.Result
+	if claim, ok := cmd.(*idem.Claim); ok && c.one(6) {
+		call.Waits = true
+		r = rep.Claim(ctx, claim, time.Duration(1+c.rng.IntN(10))*time.Millisecond)
+	} else {
+		r = rep.Do(ctx, cmd)
+	}
+	call.Returned, call.ReturnedAt = time.Since(d.began), idem.InstantOf(time.Now())
+	call.Disturbed = rep.Broken() != broken
+	rule, refused := errors.AsType[*idem.Error](r.Err)
+	switch {
+	case refused:
+		call.Err = rule
+	case errors.Is(r.Err, storage.ErrClosed), errors.Is(r.Err, storage.ErrOverloaded):
+	case r.Err != nil:
+		call.Unknown = r.Err
+	default:
+		call.Answer = r.Answer
+	}
+	d.note(&call)
+	return r
+}
+
+// note keeps a call, and what its caller was given.
+func (d *driver) note(call *Call) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.h.Calls = append(d.h.Calls, *call)
+	if t := idem.TokenOf(call.Command); t != nil {
+		_, ended := call.Answer.(*idem.EndAnswer)
+		lost := call.Err != nil && (call.Err.Code == idem.CodeClaimLost || call.Err.Code == idem.CodeAlreadyEnded)
+		d.over[t.Fence] = d.over[t.Fence] || ended || lost
+	}
+	switch a := call.Answer.(type) {
+	case *idem.ClaimAnswer:
+		claim, ok := call.Command.(*idem.Claim)
+		if !ok || a.Outcome != idem.OutcomeClaimed {
+			return
+		}
+		var event int
+		_, _ = fmt.Sscanf(claim.Key.EventID, "e%d", &event)
+		d.given = append(d.given, given{token: tokenOf(a.Event), claimant: claim.Claimant, event: event})
+	case *idem.EffectAnswer:
+		if a.Verdict == idem.EffectPerform {
+			d.tries = append(d.tries, a.Token)
+		}
+	}
+}
+
+// moveTime ends a lease.
+func (c *client) moveTime(ctx context.Context) {
+	id := c.d.key(c.rng.IntN(c.d.theme.events)).ID()
+	if c.d.theme.effects && c.one(2) {
+		id = c.effect().ID()
+	}
+	m := Moved{Client: c.id, ID: id, Invoked: time.Since(c.d.began)}
+	until, err := c.d.move(ctx, id)
+	m.Until, m.Returned = until, time.Since(c.d.began)
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	if err != nil {
+		c.d.h.Lost = fmt.Errorf("a lease that may have been ended: %w", err)
+		return
+	}
+	c.d.h.Moved = append(c.d.h.Moved, m)
+}
+
+func (d *driver) key(i int) idem.EventKey { return keyIn(d.ns, i) }
+
+// last picks a claim that was given: mostly the last one.
+func (c *client) last() (given, bool) {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	n := len(c.d.given)
+	if n == 0 {
+		return given{}, false
+	}
+	i := n - 1
+	if c.one(3) {
+		i = c.rng.IntN(n)
+	}
+	g := c.d.given[i]
+	g.over = c.d.over[g.token.Fence]
+	return g, true
+}
+
+func (c *client) try() (idem.EffectToken, bool) {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	if len(c.d.tries) == 0 {
+		return idem.EffectToken{}, false
+	}
+	return c.d.tries[c.rng.IntN(len(c.d.tries))], true
+}
+
+// command makes a random command, nil for none.
+func (c *client) command() idem.Command {
+	g, have := c.last()
+	n := c.rng.IntN(100)
+	switch {
+	case n < 34 || !have || g.over && !c.one(3):
+		return c.claim(g, have)
+	case n < 52:
+		return &idem.Complete{Token: g.token, Result: []byte(c.name("result")), AllowUnknown: c.one(2)}
+	case n < 64:
+		return c.fail(g)
+	case n < 70:
+		return &idem.Extend{Token: g.token, Lease: time.Duration(1+c.rng.IntN(3)) * time.Second}
+	case n < 76:
+		return &idem.Release{Token: g.token, Why: "why"}
+	case n < 78:
+		return &idem.Settle{Event: g.token.Event}
+	case n < 82 && c.d.theme.operators:
+		return c.operator(g)
+	case c.d.theme.effects && (n < 92 || !c.d.theme.ordered):
+		return c.effectCommand(g)
+	case c.d.theme.ordered:
+		return c.check(g)
+	default:
+		return c.claim(g, have)
+	}
+}
+
+func (c *client) claim(g given, have bool) idem.Command {
+	i := c.rng.IntN(c.d.theme.events)
+	cl := &idem.Claim{Claimant: c.name("claimant"), Holder: "host", Nonce: c.nonce(), Lease: 0, AcceptReplay: c.one(3)}
+	if have && c.one(6) {
+		i, cl.Claimant = g.event, g.claimant // a repeat by a claimant, or a ghost
+	}
+	cl.Key = c.d.key(i)
+	cl.Facts.Kind = idem.DeliveryKind(1 + c.rng.IntN(5)) //nolint:gosec // one of five
+	cl.Facts.RequestID = c.name("request")
+	cl.Facts.PayloadHash = []byte([]string{"", "A", "A", "B"}[c.rng.IntN(4)])
+	if len(cl.Facts.PayloadHash) == 0 {
+		cl.Facts.PayloadHash = nil
+	}
+	if c.one(5) {
+		cl.Stale = idem.Hold
+	}
+	if c.d.theme.ordered {
+		cl.Ordering = c.d.ordering(int64(i) + 1)
+	}
+	return cl
+}
+
+// ordering is a version of the one resource.
+func (d *driver) ordering(v int64) *idem.Ordering {
+	o := &idem.Ordering{
+		Resource: idem.ResourceKey{Namespace: d.ns, Consumer: "worker", Type: "thing", Name: "r"},
+		Version:  idem.Version{Kind: idem.Sequence, Value: v}, Mode: idem.LatestWins,
+	}
+	if d.theme.sequential {
+		o.Mode = idem.Sequential
+	}
+	return o
+}
+
+func (c *client) fail(g given) idem.Command {
+	f := &idem.Fail{Token: g.token, Error: idem.Failure{Kind: idem.Retryable, Code: "X", Message: c.name("failure")}, Draw: c.rng.Float64()}
+	switch c.rng.IntN(8) {
+	case 0:
+		f.Error.Kind = idem.Terminal
+	case 1:
+		f.Error.Kind = idem.NotYet
+	case 2, 3:
+		f.RetryAfter = time.Microsecond
+	}
+	return f
+}
+
+func (c *client) check(g given) idem.Command {
+	k := &idem.Check{Ordering: *c.d.ordering(1 + c.rng.Int64N(4))}
+	if c.one(3) && !c.d.theme.sequential {
+		k.By = c.nonce()
+		return k
+	}
+	tok := g.token
+	k.Token = &tok
+	return k
+}
+
+func (c *client) effect() idem.EffectKey {
+	return idem.EffectKey{Scope: idem.NamespaceScope, Namespace: c.d.ns, Key: "f"}
+}
+
+func (c *client) effectCommand(g given) idem.Command {
+	tok := g.token
+	hash := []byte("h")
+	if c.one(8) {
+		hash = []byte("other")
+	}
+	t, have := c.try()
+	switch n := c.rng.IntN(10); {
+	case n < 5 || n < 9 && !have:
+		return &idem.BeginEffect{Token: &tok, Key: c.effect(), BeginID: c.name("begin"), RequestHash: hash, Intent: []byte("intent"), OnUnknown: idem.OnUnknown(c.rng.IntN(3)), Lease: time.Second, Nonce: c.nonce()} //nolint:gosec // small
+	case n < 9:
+		r := &idem.ReportEffect{Token: t, State: idem.EffectNotDone, Error: idem.Failure{Kind: idem.Retryable, Code: "X"}}
+		switch c.rng.IntN(5) {
+		case 0, 1:
+			r.State, r.Result, r.Error = idem.EffectDone, []byte(c.name("done")), idem.Failure{}
+		case 2:
+			r.State = idem.EffectUnknown
+		}
+		return r
+	default:
+		return &idem.RecordEffect{Token: &tok, Key: c.effect(), RequestHash: hash, Result: []byte(c.name("recorded"))}
+	}
+}
+
+func (c *client) operator(g given) idem.Command {
+	switch c.rng.IntN(4) {
+	case 0:
+		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveProcessed, Result: []byte(c.name("decided")), Who: "op"}
+	case 1:
+		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveTerminal, Who: "op"}
+	case 2:
+		return &idem.Replay{Event: g.token.Event, RequestID: c.name("replay"), Who: "op"}
+	default:
+		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveRetry, Who: "op"}
+	}
+}
