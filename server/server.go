@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +53,12 @@ func New(cfg Config) (*Server, error) {
 			inFlight: cfg.SessionInFlight, aging: aging{cfg.MaxConnectionAge, cfg.MaxConnectionAgeGrace}, drain: cfg.DrainTimeout / 2,
 		},
 	})
-	pb.RegisterOperationsServiceServer(s.grpc, &operations{core: c, version: cfg.Version})
+	ops := &operations{core: c, version: cfg.Version, features: features}
+	if cfg.TestClock != nil {
+		pb.RegisterTestingServiceServer(s.grpc, &testService{core: c, clock: cfg.TestClock})
+		ops.features = append(slices.Clone(features), featureTestClock)
+	}
+	pb.RegisterOperationsServiceServer(s.grpc, ops)
 	healthpb.RegisterHealthServer(s.grpc, s.watch.health)
 	reflection.Register(s.grpc)
 	return s, nil
@@ -71,7 +77,9 @@ func newCore(cfg *Config) (*core, error) {
 		store: cfg.Store, meters: counts, tokens: &tokens{secret: cfg.Store.Secret}, nonces: newNonces(), valid: valid, log: cfg.Logger,
 		access: &access{
 			table: cfg.Auth,
-			roles: methodRoles(pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto),
+			roles: methodRoles(
+				pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto, pb.File_idemsvc_v1_testing_service_proto,
+			),
 		},
 	}
 	if cfg.AllowAnonymous {
@@ -147,40 +155,46 @@ func local(a net.Addr) bool {
 	return !ok || tcp.IP.IsLoopback()
 }
 
+// flushTime is what sessions that are ended have to answer what they took and to say
+// why, before their connections are closed.
+const flushTime = 2 * time.Second
+
 // Stop ends the server so that nothing is lost: it turns not ready, goes on for the
-// drain delay, asks sessions to leave, and lets calls in flight end. When the drain
-// timeout or the context is over it cuts off what is left. It returns when no handler
+// drain delay, asks sessions to leave, ends those that stay after half of the drain
+// timeout, and lets calls in flight end. When the drain timeout is over it ends all
+// sessions, gives their last words up to two seconds to go out, and closes what is left;
+// when the context is over it closes what is left at once. It returns when no handler
 // runs any more; then the storage may be closed.
 func (s *Server) Stop(ctx context.Context) {
 	s.once.Do(func() {}) // a Serve that comes later starts nothing
 	s.watch.leave()
 	s.stop()
-	wait(ctx, s.cfg.DrainDelay)
+	ends(ctx, nil, s.cfg.DrainDelay)
 	s.drain.begin()
 	done := make(chan struct{})
 	go func() {
 		s.grpc.GracefulStop()
 		close(done)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.DrainTimeout)
-	defer cancel()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		s.grpc.Stop()
-		<-done
+	if !ends(ctx, done, s.cfg.DrainTimeout) {
+		s.drain.end()
+		if !ends(ctx, done, flushTime) {
+			s.grpc.Stop()
+		}
 	}
+	<-done
 	s.busy.Wait()
 }
 
-func wait(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
+// ends waits for done, and reports whether it came within the time and the context.
+func ends(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
+	case <-done:
+		return true
 	case <-ctx.Done():
 	case <-t.C:
 	}
+	return false
 }

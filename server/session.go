@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -23,6 +24,7 @@ type sessionLimits struct {
 type session struct {
 	s      *idempotency
 	stream pb.IdempotencyService_SessionServer
+	ctx    context.Context // of the commands: ends with the stream, or when the server's time is over
 	work   chan *pb.SessionRequest
 	out    chan *pb.SessionResponse
 	read   chan error    // the reader's end
@@ -36,25 +38,49 @@ type session struct {
 
 // Session implements the contract's method.
 func (s *idempotency) Session(stream pb.IdempotencyService_SessionServer) error {
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
 	x := &session{
-		s: s, stream: stream,
+		s: s, stream: stream, ctx: ctx,
 		work: make(chan *pb.SessionRequest), out: make(chan *pb.SessionResponse, s.sessions.inFlight),
 		read: make(chan error, 1), stop: make(chan struct{}),
 	}
-	return x.serve()
+	return x.serve(cancel)
+}
+
+// errStreamOver ends a stream, and the commands that it still carries out, when its time
+// is over. It says nothing about the commands: they are safe to repeat.
+var errStreamOver = &refusal{
+	reason: pb.ErrorReason_ERROR_REASON_UNAVAILABLE, message: "the stream's time is over, go on over a new one", retry: retryNow,
 }
 
 // serve returns when the client has closed its side and has its answers, or when it was
 // asked to leave and the time for that is over. The reader ends with the stream.
-func (x *session) serve() error {
+func (x *session) serve(cancel context.CancelCauseFunc) error {
 	written := make(chan error, 1)
 	go func() { written <- x.write() }()
 	go func() { x.read <- x.readAll() }()
 	err := x.untilRead()
 	x.takeNoMore()
-	x.busy.Wait()
+	x.awaitWorkers(cancel)
 	close(x.out)
 	return errors.Join(err, <-written)
+}
+
+// awaitWorkers waits for the answers to what was taken. When the server's time is over,
+// those that are missing are that.
+func (x *session) awaitWorkers(cancel context.CancelCauseFunc) {
+	idle := make(chan struct{})
+	go func() {
+		x.busy.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-x.s.drain.over:
+		cancel(errStreamOver)
+		<-idle
+	}
 }
 
 // untilRead waits for the last command, and asks the client to leave when the server
@@ -78,9 +104,9 @@ func (x *session) untilRead() error {
 		case <-old.C:
 			leave(x.s.sessions.aging.least()/2, "connection age")
 		case <-end:
-			return &refusal{
-				reason: pb.ErrorReason_ERROR_REASON_UNAVAILABLE, message: "the stream's time is over, go on over a new one", retry: retryNow,
-			}
+			return errStreamOver
+		case <-x.s.drain.over:
+			return errStreamOver
 		}
 	}
 }
@@ -142,7 +168,7 @@ func (x *session) takeNoMore() {
 // worker carries out its first command and then whatever is handed to it.
 func (x *session) worker(req *pb.SessionRequest) {
 	for {
-		x.send(x.s.answer(x.stream.Context(), req))
+		x.send(x.s.answer(x.ctx, req))
 		select {
 		case req = <-x.work:
 		case <-x.stop:

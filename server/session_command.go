@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -20,6 +21,9 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 		}
 	}()
 	if err := s.command(ctx, req, resp); err != nil {
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStreamOver) {
+			err = errStreamOver
+		}
 		r := refuse(ctx, s.log, err)
 		s.tellRefusal(ctx, "Session", commandOf(req), r, time.Since(started))
 		resp.Result = &pb.SessionResponse_Error{Error: r.item()}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
@@ -110,8 +109,37 @@ func TestASessionThatStaysIsEnded(t *testing.T) {
 	if r, err := stream.Recv(); err != nil || r.GetGoAway() == nil {
 		t.Fatalf("%v %v", r, err)
 	}
-	// In its own words, or the transport's when the connection ended in the same moment.
-	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
+	if _, err := stream.Recv(); toldBy(t, err) != streamOver || retryOf(err) == 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// streamOver is what the client of a session that is ended is told.
+var streamOver = told{code: codes.Unavailable, reason: "UNAVAILABLE"}
+
+// A session whose command does not end is told so, and its client that the stream is over.
+func TestASessionThatHangsIsEnded(t *testing.T) {
+	t.Parallel()
+	inner := start(t)
+	g := &gate{Backend: inner.backend, entered: make(chan struct{}, 64), open: make(chan struct{})}
+	f := start(t, gated(g), func(c *Config) { c.DrainTimeout = 100 * time.Millisecond })
+	t.Cleanup(func() { close(g.open) })
+	stream, err := f.client(t, "consumer").Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&pb.SessionRequest{Correlation: 7, Command: &pb.SessionRequest_ClaimEvent{ClaimEvent: claimOf("e")}}); err != nil {
+		t.Fatal(err)
+	}
+	<-g.entered
+	f.srv.Stop(context.Background())
+	if r, err := stream.Recv(); err != nil || r.GetGoAway() == nil {
+		t.Fatalf("%v %v", r, err)
+	}
+	if r, err := stream.Recv(); err != nil || r.GetCorrelation() != 7 || itemTold(r.GetError()) != streamOver {
+		t.Fatalf("%v %v", r, err)
+	}
+	if _, err := stream.Recv(); toldBy(t, err) != streamOver || retryOf(err) == 0 {
 		t.Errorf("%v", err)
 	}
 }

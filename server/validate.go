@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
@@ -14,12 +15,19 @@ import (
 // batches for their items, the session for its commands.
 type validator struct{ rules protovalidate.Validator }
 
-func newValidator() (*validator, error) {
-	rules, err := protovalidate.New(protovalidate.WithMessages(
+// compiledRules are the contract's rules. They are the same for every server and take
+// longer than all else at its start, so they are compiled once.
+var compiledRules = sync.OnceValues(func() (protovalidate.Validator, error) {
+	return protovalidate.New(protovalidate.WithMessages(
 		&pb.ClaimEventRequest{}, &pb.ClaimEventsRequest{}, &pb.ClaimItem{}, &pb.CompleteEventRequest{}, &pb.CompleteEventsRequest{},
 		&pb.FailEventRequest{}, &pb.ExtendClaimRequest{}, &pb.ReleaseClaimRequest{}, &pb.CheckVersionRequest{},
 		&pb.RecordSideEffectRequest{}, &pb.GetEventRequest{}, &pb.GetServerInfoRequest{},
+		&pb.GetClockRequest{}, &pb.AdvanceClockRequest{}, &pb.SetClockRequest{},
 	))
+})
+
+func newValidator() (*validator, error) {
+	rules, err := compiledRules()
 	if err != nil {
 		return nil, fmt.Errorf("compile the contract's rules: %w", err)
 	}

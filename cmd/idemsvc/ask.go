@@ -59,6 +59,22 @@ func (a *askConfig) dial(opts ...idemsvc.Option) (*idemsvc.Client, error) {
 	return idemsvc.Dial(a.address, opts...)
 }
 
+// advise adds to an error what may help.
+func (a *askConfig) advise(err error) error {
+	switch {
+	case errors.Is(err, idemsvc.ErrUnavailable):
+		return fmt.Errorf("%w\ndoes «idemsvc serve» run at %s? --address (IDEMSVC_ADDRESS) names another server, --tls-ca its certificate", err, a.address)
+	case errors.Is(err, idemsvc.ErrNotFound):
+		return fmt.Errorf("%w\nno delivery with this ID has reached a consumer that asks here; --namespace (IDEMSVC_NAMESPACE) names another namespace", err)
+	case errors.Is(err, idemsvc.ErrUnauthenticated):
+		return fmt.Errorf("%w\nset IDEMSVC_TOKEN to a token that «idemsvc token create» has made for this server", err)
+	case errors.Is(err, idemsvc.ErrUnknownNamespace):
+		return fmt.Errorf("%w\n--namespace (IDEMSVC_NAMESPACE) names another", err)
+	default:
+		return err
+	}
+}
+
 func (c *cli) askCommands() []command {
 	return []command{
 		{
@@ -76,8 +92,11 @@ func (c *cli) askCommands() []command {
 
 func (c *cli) health() (settings, action) {
 	cfg := &askConfig{}
-	live := false
-	s := append(cfg.settings(), setting{flag: "liveness", set: toggle(&live), doc: "Ask only whether the process is up, whatever its database does."})
+	live, asJSON := false, false
+	s := append(cfg.settings(), settings{
+		{flag: "liveness", set: toggle(&live), doc: "Ask only whether the process is up, whatever its database does."},
+		jsonFlag(&asJSON),
+	}...)
 	return s, func(ctx context.Context, args []string) error {
 		if err := noArguments(args); err != nil {
 			return err
@@ -94,13 +113,16 @@ func (c *cli) health() (settings, action) {
 		}
 		resp, err := healthpb.NewHealthClient(client.Conn()).Check(ctx, req)
 		if err != nil {
-			return fmt.Errorf("%s: %w", cfg.address, err)
+			return cfg.advise(fmt.Errorf("%s: %w", cfg.address, err))
 		}
-		if resp.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		ready := resp.GetStatus() == healthpb.HealthCheckResponse_SERVING
+		if ready || asJSON {
+			err = c.print(asJSON, map[string]any{"address": cfg.address, "ready": ready, "status": resp.GetStatus().String()}, "%s is ready\n", cfg.address)
+		}
+		if !ready {
 			return notReady{fmt.Errorf("%s is not ready (%s)", cfg.address, resp.GetStatus())}
 		}
-		fmt.Fprintf(c.stdout, "%s is ready\n", cfg.address)
-		return nil
+		return err
 	}
 }
 
@@ -132,7 +154,7 @@ func (c *cli) eventShow() (settings, action) {
 			Namespace: args[0], Source: source, EventId: args[1], IncludePayload: payload, IncludeResults: payload, IncludeRejectedDeliveries: rejected,
 		})
 		if err != nil {
-			return fmt.Errorf("%s in %s: %w", args[1], args[0], err)
+			return cfg.advise(fmt.Errorf("%s in %s: %w", args[1], args[0], err))
 		}
 		if asJSON {
 			_, err := fmt.Fprintln(c.stdout, protojson.MarshalOptions{Multiline: true, UseProtoNames: true}.Format(resp))

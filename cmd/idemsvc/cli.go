@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -19,8 +19,9 @@ type cli struct {
 
 // command is one thing that the program can do.
 type command struct {
-	name    string // its words, such as "token create"
-	args    string // what follows the flags, for help
+	name    string   // its words, such as "token create"
+	args    string   // what follows the flags, for help
+	words   []string // what may follow, where that is a choice
 	brief   string
 	about   string                    // more, for help
 	prepare func() (settings, action) // made anew for each run: nothing is kept between runs
@@ -31,28 +32,37 @@ type action func(ctx context.Context, args []string) error
 
 // commands lists all of them in the order of help.
 func (c *cli) commands() []command {
-	return slices.Concat(c.serveCommands(), c.migrateCommands(), c.tokenCommands(), c.askCommands(), c.benchCommands(), c.aboutCommands())
+	return slices.Concat(
+		c.serveCommands(), c.migrateCommands(), c.tokenCommands(), c.askCommands(), c.benchCommands(), c.demoCommands(),
+		c.aboutCommands(), c.completionCommands(),
+	)
 }
 
 // main finds the command and runs it.
 func (c *cli) main(ctx context.Context, args []string) int {
-	if len(args) == 0 || isHelp(args[0]) {
-		if len(args) > 1 {
-			return c.help(args[1:])
-		}
+	if len(args) == 0 {
 		c.overview(c.stdout)
-		if len(args) == 0 {
-			return exitUsage
-		}
-		return exitOK
+		return exitUsage
+	}
+	switch {
+	case isHelp(args[0]):
+		return c.help(args[1:])
+	case args[0] == completeCommand:
+		return c.complete(args[1:])
+	}
+	if args[0] == "--version" || args[0] == "-version" {
+		args[0] = "version"
 	}
 	cmd, rest, err := c.find(args)
 	if err != nil {
+		if slices.ContainsFunc(args, func(a string) bool { return a != "help" && isHelp(a) }) && len(c.under(args[0])) > 0 {
+			return c.help(args[:1])
+		}
 		return c.failed("idemsvc", err)
 	}
 	s, do := cmd.prepare()
 	left, err := s.parse(rest, c.env)
-	if errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, errHelp) {
 		c.describe(c.stdout, cmd, s)
 		return exitOK
 	}
@@ -66,20 +76,36 @@ func isHelp(arg string) bool { return slices.Contains([]string{"help", "-h", "-h
 
 // find is the command whose words the arguments begin with.
 func (c *cli) find(args []string) (command, []string, error) {
-	var under []string
+	var first []string
 	for _, cmd := range c.commands() {
 		words := strings.Fields(cmd.name)
 		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
 			return cmd, args[len(words):], nil
 		}
-		if words[0] == args[0] {
-			under = append(under, cmd.name)
-		}
+		first = append(first, words[0])
 	}
-	if len(under) > 0 {
-		return command{}, nil, usageError{fmt.Errorf("%q is not complete: use one of «%s»", strings.Join(args, " "), strings.Join(under, "», «"))}
+	if under := c.under(args[0]); len(under) > 0 {
+		said := strings.Join(args[:min(2, len(args))], " ")
+		return command{}, nil, usageError{fmt.Errorf("%q is no command: use one of «%s»", said, strings.Join(names(under), "», «"))}
 	}
-	return command{}, nil, usageError{fmt.Errorf("there is no command %q: «idemsvc help» lists them", args[0])}
+	hint := ""
+	if near := nearest(args[0], first); near != "" {
+		hint = fmt.Sprintf(": is «%s» meant?", near)
+	}
+	return command{}, nil, usageError{fmt.Errorf("there is no command %q%s («idemsvc help» lists them)", args[0], hint)}
+}
+
+// under are the commands of several words that begin with the given one.
+func (c *cli) under(first string) []command {
+	return slices.DeleteFunc(c.commands(), func(cmd command) bool { return !strings.HasPrefix(cmd.name, first+" ") })
+}
+
+func names(cmds []command) []string {
+	out := make([]string, len(cmds))
+	for i, cmd := range cmds {
+		out[i] = cmd.name
+	}
+	return out
 }
 
 // failed reports an error, if there is one, and returns the exit code.
@@ -87,7 +113,7 @@ func (c *cli) failed(who string, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	lines := strings.Split(err.Error(), "\n")
+	lines := slices.Compact(strings.Split(strings.ReplaceAll(err.Error(), "\t", "  "), "\n")) // pgx says the same of each try
 	if len(lines) == 1 {
 		fmt.Fprintf(c.stderr, "%s: %s\n", who, lines[0])
 	} else {
@@ -96,41 +122,16 @@ func (c *cli) failed(who string, err error) int {
 	return exitCode(err)
 }
 
-func (c *cli) help(words []string) int {
-	cmd, _, err := c.find(words)
-	if err != nil {
-		return c.failed("idemsvc", err)
+// print writes the result of a command: as JSON for scripts, else as the text for people.
+func (c *cli) print(asJSON bool, v any, text string, args ...any) error {
+	if !asJSON {
+		_, err := fmt.Fprintf(c.stdout, text, args...)
+		return err
 	}
-	s, _ := cmd.prepare()
-	c.describe(c.stdout, cmd, s)
-	return exitOK
-}
-
-func (c *cli) overview(w io.Writer) {
-	fmt.Fprint(w, "idemsvc tells a fleet of consumers which of them may process an event now.\n\nCommands:\n")
-	for _, cmd := range c.commands() {
-		fmt.Fprintf(w, "  %-18s %s\n", cmd.name, cmd.brief)
-	}
-	fmt.Fprint(w, "\n«idemsvc help COMMAND» describes one. Flags may also be given by the environment.\n\n", exitHelp)
-}
-
-func (c *cli) describe(w io.Writer, cmd command, s settings) {
-	fmt.Fprintf(w, "Usage: idemsvc %s", cmd.name)
-	if len(s) > 0 {
-		fmt.Fprint(w, " [flags]")
-	}
-	if cmd.args != "" {
-		fmt.Fprint(w, " ", cmd.args)
-	}
-	fmt.Fprintf(w, "\n\n%s.\n", cmd.brief)
-	if cmd.about != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(wrap(cmd.about, 92), "\n"))
-	}
-	if len(s) > 0 {
-		fmt.Fprint(w, "\nFlags:\n")
-		s.help(w)
-	}
-	fmt.Fprint(w, "\n", exitHelp)
+	e := json.NewEncoder(c.stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 // noArguments refuses what is left of the command line.

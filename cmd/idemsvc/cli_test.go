@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -12,11 +15,10 @@ import (
 var update = flag.Bool("update", false, "write what the tests compare with")
 
 // golden compares with a file.
-func golden(t *testing.T, name, got string) {
+func golden(t *testing.T, path, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -26,27 +28,130 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+// The pages about the command line and its settings are what the program says of itself.
+func TestThePagesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	c := &cli{}
-	var all strings.Builder
-	all.WriteString(idemsvcRun(t, nil, "help").stdout)
+	page := strings.Builder{}
+	page.WriteString(cliPage)
+	for code, meaning := range exitMeanings {
+		fmt.Fprintf(&page, "| %d | %s |\n", code, meaning)
+	}
 	for _, cmd := range c.commands() {
 		o := idemsvcRun(t, nil, append(strings.Fields(cmd.name), "--help")...)
 		if o.code != exitOK || o.stderr != "" || o.stdout != idemsvcRun(t, nil, append([]string{"help"}, strings.Fields(cmd.name)...)...).stdout {
 			t.Errorf("%s: %+v", cmd.name, o)
 		}
-		all.WriteString("\n--------\n\n" + strings.TrimSuffix(o.stdout, exitHelp))
+		fmt.Fprintf(&page, "\n## idemsvc %s\n\n```\n%s```\n", cmd.name, o.stdout)
 	}
-	golden(t, "help.txt", all.String())
-	golden(t, "settings.md", idemsvcRun(t, nil, "settings").stdout)
-	for _, args := range [][]string{{}, {"nonsense"}, {"token"}, {"token", "nonsense"}, {"serve", "extra"}, {"version", "extra"}, {"event", "show"}, {"token", "create"}} {
-		if o := idemsvcRun(t, nil, args...); o.code != exitUsage {
+	golden(t, "../../docs/cli.md", page.String())
+	golden(t, "../../docs/settings.md", settingsPage+idemsvcRun(t, nil, "settings").stdout)
+}
+
+const generated = "<!-- Made by «go test ./cmd/idemsvc -run TestThePagesAreUpToDate -update»: change the program instead. -->\n\n"
+
+const cliPage = generated + `# The command line
+
+Results go to the standard output: text for people, whose wording may change, or with ` + "`--json`" + ` JSON for scripts, to whose
+fields later versions only add. Everything else, errors and the server's log among it, goes to the standard error as text.
+Scripts act on the exit code.
+
+Flags may stand anywhere; what follows ` + "`--`" + ` is no flag. Most may be given by the environment, which a flag overrides; a variable
+that is empty counts as not set. [settings.md](settings.md) has those of the server as a table.
+
+| exit code | meaning |
+| --- | --- |
+`
+
+const settingsPage = generated + `# The settings of «idemsvc serve»
+
+A flag overrides its variable of the environment, which overrides the default; an empty variable counts as not set. Before
+anything is started, all that cannot be read is reported at once, and then all that does not go together. The server logs what
+is in force when it starts, without secrets.
+Times are written such as 1m30s or 250ms. Beside these, GOGC and GOMEMLIMIT are obeyed, and IDEMSVC_PG_BIN names the folder of
+the programs for a PostgreSQL of its own.
+
+`
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	overview := idemsvcRun(t, nil, "help")
+	for _, args := range [][]string{{"--help"}, {"-h"}} {
+		if o := idemsvcRun(t, nil, args...); o != overview || o.code != exitOK {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
-	if o := idemsvcRun(t, nil, "version"); o.code != exitOK || !strings.HasPrefix(o.stdout, "idemsvc ") {
+	if o := idemsvcRun(t, nil); o.code != exitUsage || o.stdout != overview.stdout {
 		t.Errorf("%+v", o)
+	}
+	for _, cmd := range (&cli{}).commands() {
+		if !strings.Contains(overview.stdout, "\n  "+cmd.name+" ") {
+			t.Errorf("%s is not in\n%s", cmd.name, overview.stdout)
+		}
+	}
+	for _, args := range [][]string{{"help", "token"}, {"token", "--help"}, {"token", "-h"}} {
+		if o := idemsvcRun(t, nil, args...); o.code != exitOK || !strings.Contains(o.stdout, "token revoke") || strings.Contains(o.stdout, "serve") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	if o := idemsvcRun(t, nil, "help", helpExitCodes); o.code != exitOK || !strings.Contains(o.stdout, "\n  5  access was refused") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestMistakesOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, want string }{
+		{"nonsense", `there is no command "nonsense"`},
+		{"srve", "is «serve» meant?"},
+		{"token", "use one of «token create», «token list», «token revoke»"},
+		{"token nonsense", `"token nonsense" is no command`},
+		{"help nonsense", `there is no command "nonsense"`},
+		{"serve extra", `unexpected argument "extra"`},
+		{"serve -- --json", `unexpected argument "--json"`},
+		{"version extra", `unexpected argument "extra"`},
+		{"event show", "name an event"},
+		{"token create", "--tokens is required"},
+		{"token list", "--tokens is required"},
+		{"serve --databse-url x", "there is no flag --databse-url: is --database-url meant?"},
+		{"serve --nonsense", "there is no flag --nonsense"},
+		{"serve --listen", "--listen needs a value: HOST:PORT"},
+		{"serve --listen --ephemeral", "--listen needs a value: HOST:PORT"},
+		{"serve --ephemeral=perhaps", `--ephemeral: "perhaps" is neither true nor false`},
+		{"serve --log-level loud", `--log-level: "loud" is none of debug, info, warn, error`},
+		{"completion csh", "bash, zsh or fish"},
+		{"serve --listen foo", "--listen: address foo: missing port"},
+		{"serve --listen 127.0.0.1:99999", `--listen: "99999" is not a port`},
+	} {
+		o := idemsvcRun(t, nil, strings.Fields(c.args)...)
+		if o.code != exitUsage || !strings.Contains(o.stderr, c.want) || o.stdout != "" {
+			t.Errorf("%s: %+v", c.args, o)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"version", "--version"} {
+		if o := idemsvcRun(t, nil, args); o.code != exitOK || !strings.HasPrefix(o.stdout, "idemsvc "+version()+", schema ") {
+			t.Errorf("%+v", o)
+		}
+	}
+	var v versionJSON
+	if o := idemsvcRun(t, nil, "version", "--json"); json.Unmarshal([]byte(o.stdout), &v) != nil || v.Version != version() || v.Schema < 1 || v.Arch == "" {
+		t.Errorf("%+v", o)
+	}
+	of := func(v string) *debug.BuildInfo { return &debug.BuildInfo{Main: debug.Module{Version: v}} }
+	for _, c := range []struct {
+		stamp string
+		info  *debug.BuildInfo
+		want  string
+	}{
+		{"1.2.3", of("v9.9.9"), "1.2.3"}, {"", of("v1.4.0"), "1.4.0"}, {"", of("(devel)"), unstamped}, {"", of(""), unstamped}, {"", nil, unstamped},
+	} {
+		if got := versionOf(c.stamp, c.info); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
 	}
 }
 
@@ -99,17 +204,36 @@ func TestSettingsAreReadInTheirOrder(t *testing.T) {
 
 func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	o := idemsvcRun(t, map[string]string{"IDEMSVC_LOG_LEVEL": "loud"}, "serve", "--pool-size", "many", "--drain-timeout", "1")
-	for _, want := range []string{"IDEMSVC_LOG_LEVEL", "--pool-size", "--drain-timeout"} {
+	o := idemsvcRun(t, map[string]string{"IDEMSVC_LOG_LEVEL": "loud"}, "serve", "--pool-size", "many", "--drain-timeout", "1", "--memory-limit", "3", "--nonsense")
+	for _, want := range []string{"IDEMSVC_LOG_LEVEL", "--pool-size", "--drain-timeout", "--memory-limit", "--nonsense"} {
 		if o.code != exitUsage || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s is not named: %+v", want, o)
 		}
 	}
-	o = idemsvcRun(t, nil, "serve", "--listen", "0.0.0.0:0", "--ephemeral", "--tls-cert", "x", "--memory-limit", "3", "--namespaces", "")
-	for _, want := range []string{"--ephemeral", "--tls-key", "--memory-limit", "--namespaces"} {
+	o = idemsvcRun(t, nil, "serve", "--listen", "0.0.0.0:0", "--ephemeral", "--tls-cert", "x", "--namespaces", "", "--database-url", "postgres://h/d")
+	for _, want := range []string{"--ephemeral serves", "--tls-key", "--database-url has", "--namespaces"} {
 		if o.code != exitUsage || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s is not named: %+v", want, o)
 		}
+	}
+}
+
+func TestLimitsOfMemory(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"off": 0, "16777216": 16 << 20, "512MiB": 512 << 20, "2GiB": 2 << 30, "16384KiB": 16 << 20, "1TiB": 1 << 40} {
+		var got int64
+		if err := byteLimit(&got)(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "3", "15MiB", "1GB", "-1GiB", "9223372036854775807KiB", "99999999999999999999"} {
+		if err := byteLimit(new(int64))(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+	var auto int64
+	if err := byteLimit(&auto)("auto"); err != nil || auto < 0 {
+		t.Errorf("%d %v", auto, err)
 	}
 }
 

@@ -37,18 +37,50 @@ func (d *databaseConfig) open(ctx context.Context, poolSize int, log *slog.Logge
 	if d.url != "" {
 		return &database{url: d.url}, nil
 	}
+	log.InfoContext(ctx, "starting a PostgreSQL of our own", "directory", d.cluster())
 	own, err := embedded.Start(ctx, embedded.Options{
-		DataDir: filepath.Join(d.dataDir, "postgres"), Durable: true, Logger: log,
+		DataDir: d.cluster(), Durable: true, Logger: log,
 		Settings: map[string]string{"max_connections": strconv.Itoa(poolSize + spareConnections)},
 	})
 	if err != nil {
-		return nil, err
+		return nil, d.advise(err)
 	}
 	db := &database{url: own.URL(ownDatabase), own: own}
 	if err := createDatabase(ctx, own.URL("postgres")); err != nil {
 		return nil, errors.Join(err, db.close(ctx))
 	}
 	return db, nil
+}
+
+// cluster is the directory of the PostgreSQL of our own.
+func (d *databaseConfig) cluster() string { return filepath.Join(d.dataDir, "postgres") }
+
+// mustExist refuses a data directory that has no database yet: asking about one must not
+// make it.
+func (d *databaseConfig) mustExist() error {
+	if d.url != "" {
+		return nil
+	}
+	there, err := embedded.Exists(d.cluster())
+	if err != nil {
+		return d.advise(err)
+	}
+	if there {
+		return nil
+	}
+	return notFound{fmt.Errorf("there is no database in %s: «idemsvc serve» makes one there, --database-url names another", d.dataDir)}
+}
+
+// advise adds what to do to an error of the PostgreSQL of our own.
+func (d *databaseConfig) advise(err error) error {
+	switch {
+	case errors.Is(err, embedded.ErrNotFound):
+		return fmt.Errorf("name a PostgreSQL that runs with --database-url (IDEMSVC_DATABASE_URL), or have one here for idemsvc to run;\nfor tests, «idemsvc serve --ephemeral» needs none\n%w", err)
+	case errors.Is(err, embedded.ErrInUse):
+		return fmt.Errorf("--data-dir: %w\nstop that one, or give this one another --data-dir", err)
+	default:
+		return fmt.Errorf("--data-dir: %w", err)
+	}
 }
 
 func createDatabase(ctx context.Context, admin string) error {

@@ -2,29 +2,43 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
+	"github.com/idemsvc/idemsvc/server/auth"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
 // The exit codes.
 const (
 	exitOK          = 0
-	exitFailed      = 1 // the command failed
-	exitUsage       = 2 // the command line or configuration is wrong
-	exitUnavailable = 3 // the server or database cannot be reached, or is not ready
-	exitNotFound    = 4 // what was asked for does not exist
-	exitRefused     = 5 // the token is missing, unknown, or may not do this
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnavailable = 3
+	exitNotFound    = 4
+	exitRefused     = 5
 )
 
-const exitHelp = `Exit codes:
-  0  it worked
-  1  it failed
-  2  the command line or configuration is wrong
-  3  the server or database cannot be reached, or is not ready
-  4  what was asked for does not exist
-  5  access was refused
-`
+// exitMeanings is what the codes mean, by code.
+var exitMeanings = [...]string{
+	exitOK:          "it worked",
+	exitFailed:      "it failed; the standard error says why",
+	exitUsage:       "the command line or configuration is wrong; nothing was done",
+	exitUnavailable: "the server or database cannot be reached, or is not ready; trying again later may help",
+	exitNotFound:    "what was asked for does not exist",
+	exitRefused:     "access was refused: the token is missing, unknown or expired, or does not allow this",
+}
+
+// exitHelp is the codes for people.
+func exitHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for code, meaning := range exitMeanings {
+		fmt.Fprintf(&b, "  %d  %s\n", code, meaning)
+	}
+	return b.String()
+}
 
 // usageError is a mistake in the command line or configuration.
 type usageError struct{ error }
@@ -46,9 +60,9 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case usage:
+	case usage, errors.Is(err, auth.ErrInvalid):
 		return exitUsage
-	case missing, errors.Is(err, idemsvc.ErrNotFound):
+	case missing, errors.Is(err, idemsvc.ErrNotFound), errors.Is(err, auth.ErrUnknownID):
 		return exitNotFound
 	case errors.Is(err, idemsvc.ErrUnauthenticated), errors.Is(err, idemsvc.ErrPermissionDenied), errors.Is(err, idemsvc.ErrUnknownNamespace):
 		return exitRefused

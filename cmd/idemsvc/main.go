@@ -1,8 +1,6 @@
 // Command idemsvc runs and operates the service that tells a fleet of consumers which of
-// them may process an event now.
-//
-// Exit codes: 0 it worked, 1 it failed, 2 the command line or configuration is wrong,
-// 3 the server or database cannot be reached, 4 nothing was found, 5 access was refused.
+// them may process an event now. «idemsvc help» lists its commands, and «idemsvc help
+// exit-codes» what they end with.
 package main
 
 import (

@@ -3,25 +3,18 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/idemsvc/idemsvc/server"
 	"github.com/idemsvc/idemsvc/server/auth"
-	"github.com/idemsvc/idemsvc/storage"
-	"github.com/idemsvc/idemsvc/storage/memory"
-	"github.com/idemsvc/idemsvc/storage/postgres"
 )
-
-// stopMargin is what the parts below the server have to end, each.
-const stopMargin = 15 * time.Second
 
 func (c *cli) serveCommands() []command {
 	return []command{{
@@ -52,7 +45,13 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 		log.WarnContext(ctx, "INSECURE: other machines may be served without TLS or without tokens, because --insecure-non-loopback is set")
 	}
 
+	if err := canListen(ctx, cfg.listen); err != nil { // before anything that takes time
+		return err
+	}
 	st, err := c.store(ctx, cfg, log)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("stopped before it was ready")
+	}
 	if err != nil {
 		return err
 	}
@@ -63,17 +62,17 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 	defer bg.Wait()
 	bctx, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
-	srv, err := c.server(bctx, cfg, certs, st.service, log, &bg)
+	srv, err := c.server(bctx, cfg, certs, st, log, &bg)
 	if err != nil {
 		return err
 	}
-	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.listen)
+	lis, err := listen(ctx, cfg.listen)
 	if err != nil {
 		return err
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(lis) }()
-	fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s\n", lis.Addr(), st.name)
+	c.listening(cfg, lis.Addr().String(), st)
 	log.InfoContext(ctx, "listening", "address", lis.Addr().String(), "storage", st.name)
 
 	select {
@@ -83,18 +82,55 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 	}
 	release() // a second signal ends the process at once
 	log.InfoContext(ctx, "stopping")
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainDelay+cfg.drainTimeout)
-	defer cancel()
-	srv.Stop(stopCtx)
+	srv.Stop(context.WithoutCancel(ctx)) // it bounds itself
 	return errors.Join(err, <-served)
 }
 
+// listening tells who started the server where it is.
+func (c *cli) listening(cfg *serveConfig, addr string, st *store) {
+	if !cfg.json {
+		fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s\n", addr, st.name)
+		return
+	}
+	line, err := json.Marshal(struct {
+		Address string `json:"address"`
+		Storage string `json:"storage"`
+		Durable bool   `json:"durable"`
+	}{addr, st.name, st.clock == nil})
+	if err == nil { // it cannot fail
+		fmt.Fprintf(c.stdout, "%s\n", line)
+	}
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--listen: another program listens on %s: stop it or choose another port (0 takes any that is free): %w", addr, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return lis, nil
+}
+
+// canListen refuses an address that cannot be listened on.
+func canListen(ctx context.Context, addr string) error {
+	lis, err := listen(ctx, addr)
+	if err != nil {
+		return err
+	}
+	return lis.Close()
+}
+
 // server makes the server, and keeps its tokens up to date in the background.
-func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, store *storage.Service, log *slog.Logger, bg *sync.WaitGroup) (*server.Server, error) {
+func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, st *store, log *slog.Logger, bg *sync.WaitGroup) (*server.Server, error) {
 	sc := server.Config{
-		Store: store, Version: version(), Logger: log, TLS: certs, AllowInsecure: cfg.insecure,
+		Store: st.service, Version: version(), Logger: log, TLS: certs, AllowInsecure: cfg.insecure,
 		StreamWorkers: uint32(cfg.streamWorkers), //nolint:gosec // checked
 		DrainDelay:    cfg.drainDelay, DrainTimeout: cfg.drainTimeout,
+	}
+	if st.clock != nil {
+		sc.TestClock = st.clock
 	}
 	if cfg.tokens == "" {
 		sc.AllowAnonymous, sc.AnonymousNamespaces = true, cfg.namespaces
@@ -103,89 +139,9 @@ func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, s
 	}
 	table, err := auth.Load(cfg.tokens)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--tokens: %w («idemsvc token create» makes the file)", err)}
+		return nil, usageError{fmt.Errorf("--tokens: %w", noTokens(err))}
 	}
 	bg.Go(func() { table.Watch(ctx, log) })
 	sc.Auth = table
 	return server.New(sc)
-}
-
-// store is the storage and everything below it.
-type store struct {
-	service *storage.Service
-	name    string
-	closers []func(context.Context) error // undone last to first
-}
-
-// close ends the storage: first what was taken is written down, then what writes it
-// ends, from the top to the bottom.
-func (s *store) close(ctx context.Context) error {
-	var faults []error
-	for _, f := range slices.Backward(s.closers) {
-		cctx, cancel := context.WithTimeout(ctx, stopMargin)
-		faults = append(faults, f(cctx))
-		cancel()
-	}
-	s.closers = nil
-	return errors.Join(faults...)
-}
-
-func (s *store) later(f func(context.Context) error) { s.closers = append(s.closers, f) }
-
-// store opens the storage that the configuration asks for.
-func (c *cli) store(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*store, error) {
-	if cfg.ephemeral {
-		fmt.Fprint(c.stderr, ephemeralBanner)
-		st := &store{name: "memory, NOT DURABLE", service: storage.New(memory.New(memory.Options{}), storage.Options{Logger: log})}
-		st.later(st.service.Close)
-		return st, nil
-	}
-	st := &store{name: "PostgreSQL"}
-	if err := st.openPostgres(ctx, cfg, log); err != nil {
-		return nil, errors.Join(err, st.close(context.WithoutCancel(ctx)))
-	}
-	return st, nil
-}
-
-const ephemeralBanner = `
-  ******************************************************************
-  *  NOT DURABLE: everything is kept in memory and forgotten when  *
-  *  this process ends. Never use --ephemeral for real events.     *
-  ******************************************************************
-
-`
-
-func (s *store) openPostgres(ctx context.Context, cfg *serveConfig, log *slog.Logger) error {
-	db, err := cfg.database.open(ctx, cfg.poolSize, log.With("program", "postgres"))
-	if err != nil {
-		return err
-	}
-	s.later(db.close)
-	if db.own != nil {
-		s.name = "PostgreSQL " + db.own.Installation().Version + " in " + db.own.DataDir()
-		if _, err := postgres.Migrate(ctx, db.url, postgres.MigrateOptions{}); err != nil {
-			return err
-		}
-		kctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-		var keeping sync.WaitGroup
-		keeping.Go(func() { db.keep(kctx, log) })
-		s.later(func(context.Context) error {
-			stop()
-			keeping.Wait()
-			return nil
-		})
-	}
-	pool, err := db.pool(ctx, cfg.poolSize)
-	if err != nil {
-		return err
-	}
-	s.later(func(context.Context) error { pool.Close(); return nil })
-	backend, err := awaitStore(ctx, pool, postgres.Options{Logger: log}, cfg.startTimeout)
-	if err != nil {
-		return err
-	}
-	s.later(func(context.Context) error { backend.Close(); return nil })
-	s.service = storage.New(backend, storage.Options{Logger: log})
-	s.later(s.service.Close)
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -45,9 +46,10 @@ type serveConfig struct {
 	insecure   bool
 
 	logLevel, logFormat string
+	json                bool
 
 	gcPercent     int
-	memoryLimit   string
+	memoryLimit   int64
 	poolSize      int
 	streamWorkers int
 	drainDelay    time.Duration
@@ -65,7 +67,7 @@ func (c *serveConfig) settings() settings {
 	return append(append(head, c.database.settings()...), settings{
 		{
 			flag: "ephemeral", env: "IDEMSVC_EPHEMERAL", set: toggle(&c.ephemeral),
-			doc: "Keep everything in memory: NOT DURABLE, all is forgotten when the process ends. For tests, on a loopback address only.",
+			doc: "Keep everything in memory: NOT DURABLE, all is forgotten when the process ends. For tests, on a loopback address only: callers may move its clock (TestingService).",
 		},
 		{
 			flag: "tokens", env: "IDEMSVC_TOKENS", arg: "FILE", set: text(&c.tokens),
@@ -88,11 +90,11 @@ func (c *serveConfig) settings() settings {
 			doc: "Serve an address that other machines can reach without TLS or without tokens. The risk: whoever is on the way reads every token and payload, and without tokens anybody may claim and complete every event.",
 		},
 		{
-			flag: "log-level", env: "IDEMSVC_LOG_LEVEL", arg: "LEVEL", def: "info", set: oneOf(&c.logLevel, "debug", "info", "warn", "error"),
+			flag: "log-level", env: "IDEMSVC_LOG_LEVEL", arg: "LEVEL", def: "info", choices: []string{"debug", "info", "warn", "error"}, set: text(&c.logLevel),
 			doc: "Least level to log: debug, info, warn or error.",
 		},
 		{
-			flag: "log-format", env: "IDEMSVC_LOG_FORMAT", arg: "FORMAT", def: "text", set: oneOf(&c.logFormat, "text", "json"),
+			flag: "log-format", env: "IDEMSVC_LOG_FORMAT", arg: "FORMAT", def: "text", choices: []string{"text", "json"}, set: text(&c.logFormat),
 			doc: "Form of log lines: text or json. They go to the standard error.",
 		},
 		{
@@ -108,8 +110,8 @@ func (c *serveConfig) settings() settings {
 			doc: "How much the heap may grow before garbage is collected, as GOGC, which wins where it is set. More memory, less work.",
 		},
 		{
-			flag: "memory-limit", env: "IDEMSVC_MEMORY_LIMIT", arg: "BYTES", def: "auto", set: text(&c.memoryLimit),
-			doc: "Memory above which garbage is collected sooner, in bytes, as GOMEMLIMIT, which wins where it is set. auto: half of what the machine or control group has. off: none.",
+			flag: "memory-limit", env: "IDEMSVC_MEMORY_LIMIT", arg: "BYTES", def: "auto", set: byteLimit(&c.memoryLimit),
+			doc: "Memory above which garbage is collected sooner, in bytes or such as 512MiB, as GOMEMLIMIT, which wins where it is set. auto: half of what the machine or control group has. off: none.",
 		},
 		{
 			flag: "drain-delay", env: "IDEMSVC_DRAIN_DELAY", arg: "TIME", def: "0s", set: duration(&c.drainDelay, 0),
@@ -122,6 +124,10 @@ func (c *serveConfig) settings() settings {
 		{
 			flag: "start-timeout", env: "IDEMSVC_START_TIMEOUT", arg: "TIME", def: "30s", set: duration(&c.startTimeout, 0),
 			doc: "How long to wait at the start for a database that cannot be reached.",
+		},
+		{
+			flag: "json", env: "IDEMSVC_JSON", set: toggle(&c.json),
+			doc: "Write the line with the address as JSON, for scripts: address, storage, and whether it is durable.",
 		},
 	}...)
 }
@@ -163,17 +169,17 @@ func (c *serveConfig) check() (*tls.Config, error) {
 	if !c.ephemeral && c.database.url == "" && c.database.dataDir == "" {
 		fault("--data-dir: without --database-url a directory is needed")
 	}
-	if _, err := parseBytes(c.memoryLimit); err != nil {
-		fault("--memory-limit: %w", err)
-	}
 	return certs, errors.Join(faults...)
 }
 
 // onlyLoopback reports whether only this machine can reach the address.
 func onlyLoopback(addr string) (bool, error) {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return false, err
+	}
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+		return false, fmt.Errorf("%q is not a port from 0 to 65535", port)
 	}
 	if strings.EqualFold(host, "localhost") {
 		return true, nil

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
 	"github.com/idemsvc/idemsvc/internal/pgtest"
 	"github.com/idemsvc/idemsvc/storage/postgres"
@@ -50,10 +56,13 @@ func TestServeEphemeral(t *testing.T) {
 	o := idemsvcRun(t, vars, "event", "show", "evt_1", "--payload")
 	first, _, _ := strings.Cut(o.stdout, "\n")
 	if o.code != exitOK || !strings.HasPrefix(first, "evt_1 from stripe (invoice.paid) came") ||
-		!strings.Contains(first, "billing processed it in 1 attempt") || !strings.HasSuffix(first, "nothing is owed.") || !strings.Contains(o.stdout, "result of evt_1") {
+		!strings.Contains(first, "billing processed it in 1 attempt") || !strings.HasSuffix(first, "nothing is owed, nothing to do.") || !strings.Contains(o.stdout, "result of evt_1") {
 		t.Errorf("%+v", o)
 	}
 	if o := idemsvcRun(t, vars, "event", "show", "dev", "evt_1", "--json"); o.code != exitOK || !strings.Contains(o.stdout, `"event_id"`) {
+		t.Errorf("%+v", o)
+	}
+	if o := idemsvcRun(t, vars, "health", "--json"); o.code != exitOK || !strings.Contains(o.stdout, `"ready": true`) {
 		t.Errorf("%+v", o)
 	}
 	if o := idemsvcRun(t, vars, "event", "show", "nothing"); o.code != exitNotFound {
@@ -181,6 +190,137 @@ func TestTokensAreMadeUsedAndRevoked(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Error("the token still works")
+}
+
+func TestTokensForScripts(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"IDEMSVC_TOKENS": filepath.Join(t.TempDir(), "tokens.json")}
+	for _, args := range [][]string{{"token", "list"}, {"token", "revoke", "tok_1"}} {
+		if o := idemsvcRun(t, vars, args...); o.code != exitNotFound || !strings.Contains(o.stderr, "token create") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	var made tokenJSON
+	o := idemsvcRun(t, vars, "token", "create", "--name", "a", "--namespaces", "x,y", "--role", "reader", "--ttl", "1h", "--json")
+	if o.code != exitOK || o.stderr != "" || json.Unmarshal([]byte(o.stdout), &made) != nil || made.Token == "" || made.Role != "reader" || made.ExpiresAt == nil {
+		t.Fatalf("%+v", o)
+	}
+	var listed, revoked []tokenJSON
+	o = idemsvcRun(t, vars, "token", "list", "--json")
+	if o.code != exitOK || json.Unmarshal([]byte(o.stdout), &listed) != nil || len(listed) != 1 || listed[0].ID != made.ID || len(listed[0].Namespaces) != 2 || strings.Contains(o.stdout, made.Token) {
+		t.Errorf("%+v", o)
+	}
+	o = idemsvcRun(t, vars, "token", "revoke", made.ID, "--json")
+	if o.code != exitOK || json.Unmarshal([]byte(o.stdout), &revoked) != nil || len(revoked) != 1 || revoked[0].ID != made.ID {
+		t.Errorf("%+v", o)
+	}
+	if o = idemsvcRun(t, vars, "token", "list", "--json"); o.code != exitOK || o.stdout != "[]\n" {
+		t.Errorf("%+v", o)
+	}
+	for _, args := range [][]string{{"--name", " "}, {"--name", "a", "--namespaces", strings.Repeat("n", 513)}, {"--name", "a", "--ttl", "5ms"}} {
+		if o := idemsvcRun(t, vars, append([]string{"token", "create", "--namespaces", "n"}, args...)...); o.code != exitUsage || o.stdout != "" {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+func TestMigrationsForScripts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"migrate", "status"}, {"migrate", "new-epoch"}} {
+		if o := idemsvcRun(t, map[string]string{"IDEMSVC_DATA_DIR": dir}, args...); o.code != exitNotFound || !strings.Contains(o.stderr, "there is no database in "+dir) {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("asking has made %v %v", left, err)
+	}
+	vars := map[string]string{"IDEMSVC_DATABASE_URL": pgtest.Database(t, "empty", nil)}
+	for _, c := range []struct{ args, want string }{
+		{"migrate up", `{"applied":[{"version":1,"name":"authority"}`},
+		{"migrate up", `{"applied":[],"schema":`},
+		{"migrate status", `,"current":true}`},
+		{"migrate print", `[{"version":1,"name":"authority","sql":"`},
+		{"migrate new-epoch", `{"epoch":`},
+	} {
+		o := idemsvcRun(t, vars, append(strings.Fields(c.args), "--json")...)
+		var got bytes.Buffer
+		if err := json.Compact(&got, []byte(o.stdout)); err != nil || o.code != exitOK || !strings.Contains(got.String(), c.want) {
+			t.Errorf("%s: %.200s %s", c.args, o.stdout, o.stderr)
+		}
+	}
+}
+
+// Callers of a server in memory move its clock.
+func TestTheClockOfAnEphemeralServer(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "--ephemeral")
+	c := dial(t, p.addr)
+	first, err := c.Claim(t.Context(), &idemsvc.Event{Source: "stripe", EventId: "evt_1"})
+	if err != nil || first.Claim == nil {
+		t.Fatalf("%v %v", first, err)
+	}
+	if a, err := c.Claim(t.Context(), &idemsvc.Event{Source: "stripe", EventId: "evt_1"}); err != nil || a.Claim != nil {
+		t.Fatalf("it is claimed twice: %v %v", a, err)
+	}
+	if _, err := pb.NewTestingServiceClient(c.Conn()).AdvanceClock(t.Context(), &pb.AdvanceClockRequest{By: durationpb.New(24 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Claim(t.Context(), &idemsvc.Event{Source: "stripe", EventId: "evt_1"}); err != nil || a.Claim == nil {
+		t.Fatalf("a day later: %v %v", a, err)
+	}
+}
+
+func TestStoppedBeforeItIsReady(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	var log lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		args := []string{"serve", "--listen", "127.0.0.1:0", "--database-url", "postgres://me@127.0.0.1:1/db", "--start-timeout", "1h"}
+		code <- run(ctx, args, environment(nil), strings.NewReader(""), io.Discard, &log)
+	}()
+	for !strings.Contains(log.String(), "is tried again") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if got := <-code; got != exitFailed || !strings.HasSuffix(log.String(), "idemsvc serve: stopped before it was ready\n") {
+		t.Errorf("%d\n%s", got, &log)
+	}
+}
+
+func TestAnAddressInUse(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lis.Close() }()
+	addr := lis.Addr().String()
+	o := idemsvcRun(t, nil, "serve", "--data-dir", filepath.Join(dir, "data"), "--listen", addr)
+	if o.code != exitFailed || !strings.Contains(o.stderr, "another program listens on "+addr) {
+		t.Errorf("%+v", o)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("it has made %v %v before it looked", left, err)
+	}
+}
+
+// A second server on one directory is told what is the matter; the first one goes on.
+func TestTheOwnDatabaseIsTheOnly(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	p := startProgram(t, "--data-dir", dir)
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate", "status"}} {
+		o := idemsvcRun(t, nil, append(args, "--data-dir", dir)...)
+		if o.code != exitFailed || !strings.Contains(o.stderr, "data directory is in use") || !strings.Contains(o.stderr, "--data-dir") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	if err := process(t.Context(), dial(t, p.addr), "evt_1"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestTheDatabaseIsMigratedFirst(t *testing.T) {

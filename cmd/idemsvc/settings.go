@@ -2,31 +2,29 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // lookup finds a variable of the environment.
 type lookup func(name string) (value string, ok bool)
 
 // setting is one thing that a command can be told: by a flag, else by a variable of the
-// environment, else by its default. The same table feeds parsing, help, the page of
-// settings and the log at the start.
+// environment, else by its default. The same table feeds parsing, help, completion, the
+// page of settings and the log at the start.
 type setting struct {
-	flag   string
-	env    string // empty: no variable
-	arg    string // what the value is, for help; empty: a switch
-	def    string
-	doc    string
-	secret bool
-	set    func(text string) error
+	flag    string
+	env     string   // empty: no variable
+	arg     string   // what the value is, for help; empty: a switch
+	choices []string // all values there are; empty: not a choice
+	def     string
+	doc     string
+	secret  bool
+	set     func(text string) error
 
 	text string // as told
 	from string // who told it
@@ -35,34 +33,48 @@ type setting struct {
 // settings is the table of a command.
 type settings []setting
 
+// errHelp is the wish for help.
+var errHelp = errors.New("help is asked for")
+
 // parse reads the flags and the environment. What is left of the arguments is returned;
-// everything that is wrong is reported together. flag.ErrHelp asks for help.
+// everything that is wrong is reported together. errHelp asks for help.
 func (s settings) parse(args []string, env lookup) (rest []string, err error) {
-	var faults []error
 	for i := range s {
 		x := &s[i]
 		x.text, x.from = x.def, "default"
+		if x.arg == "" && x.def == "" {
+			x.text = "false"
+		}
 		if v, ok := env(x.env); ok && x.env != "" && v != "" {
 			x.text, x.from = v, x.env
 		}
 	}
 	rest, err = s.flags(args)
-	if errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, errHelp) {
 		return nil, err
 	}
-	if err != nil {
-		faults = append(faults, err)
-	}
+	faults := []error{err}
 	for i := range s {
-		x := &s[i]
-		if err := x.set(x.text); err != nil {
-			if x.secret {
-				err = errors.New("cannot be read") // the value must not reach a log
-			}
-			faults = append(faults, fmt.Errorf("%s: %w", x.where(), err))
+		if err := s[i].apply(); err != nil {
+			faults = append(faults, err)
 		}
 	}
 	return rest, errors.Join(faults...)
+}
+
+// apply takes the value that was told.
+func (x *setting) apply() error {
+	err := x.set(x.text)
+	if err == nil && len(x.choices) > 0 && !slices.Contains(x.choices, x.text) {
+		err = fmt.Errorf("%q is none of %s", x.text, strings.Join(x.choices, ", "))
+	}
+	switch {
+	case err == nil:
+		return nil
+	case x.secret:
+		err = errors.New("cannot be read") // the value must not reach a log
+	}
+	return fmt.Errorf("%s: %w", x.where(), err)
 }
 
 // where names the place that a value came from.
@@ -73,39 +85,77 @@ func (x *setting) where() string {
 	return "--" + x.flag
 }
 
-// flags takes the flags out of the arguments, wherever they stand.
+// flags takes the flags out of the arguments, wherever they stand before a «--».
 func (s settings) flags(args []string) (rest []string, err error) {
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	for i := range s {
-		fs.Var((*flagValue)(&s[i]), s[i].flag, s[i].doc)
-	}
-	for {
-		if err := fs.Parse(args); err != nil {
-			return rest, err
+	var faults []error
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if arg == "--" {
+			return append(rest, args...), errors.Join(faults...)
 		}
-		if fs.NArg() == 0 {
-			return rest, nil
+		name, isFlag := flagName(arg)
+		if !isFlag {
+			rest = append(rest, arg)
+			continue
 		}
-		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
+		name, value, given := strings.Cut(name, "=")
+		x := s.find(name)
+		switch {
+		case x == nil && (name == "help" || name == "h"):
+			return nil, errHelp
+		case x == nil:
+			faults = append(faults, fmt.Errorf("there is no flag --%s%s", name, s.meant(name)))
+			continue
+		case given:
+		case x.arg == "":
+			value = "true"
+		case len(args) == 0 || s.isFlag(args[0]):
+			faults = append(faults, fmt.Errorf("--%s needs a value: %s", name, x.arg))
+			continue
+		default:
+			value, args = args[0], args[1:]
+		}
+		x.text, x.from = value, "flag"
 	}
+	return rest, errors.Join(faults...)
 }
 
-// flagValue is a setting as a flag.
-type flagValue setting
+// flagName is what follows the dashes of a flag.
+func flagName(arg string) (name string, ok bool) {
+	if len(arg) < 2 || arg[0] != '-' {
+		return "", false
+	}
+	return strings.TrimPrefix(arg[1:], "-"), true
+}
 
-// String implements flag.Value.
-func (v *flagValue) String() string { return "" }
+// isFlag reports whether the argument is a flag of this table.
+func (s settings) isFlag(arg string) bool {
+	name, ok := flagName(arg)
+	name, _, _ = strings.Cut(name, "=")
+	return ok && s.find(name) != nil
+}
 
-// Set implements flag.Value.
-func (v *flagValue) Set(text string) error {
-	v.text, v.from = text, "flag"
+func (s settings) find(name string) *setting {
+	for i := range s {
+		if s[i].flag == name {
+			return &s[i]
+		}
+	}
 	return nil
 }
 
-// IsBoolFlag lets a switch stand without a value.
-func (v *flagValue) IsBoolFlag() bool { return v.arg == "" }
+// meant proposes the flag that somebody may have meant.
+func (s settings) meant(name string) string {
+	names := make([]string, len(s))
+	for i := range s {
+		names[i] = s[i].flag
+	}
+	if near := nearest(name, names); near != "" {
+		return ": is --" + near + " meant?"
+	}
+	return ""
+}
 
 // shown is the value as it may be seen by anybody.
 func (x *setting) shown() string {
@@ -173,83 +223,22 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) > width:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
+// settingJSON is a setting for scripts.
+type settingJSON struct {
+	Flag        string   `json:"flag"`
+	Environment string   `json:"environment,omitempty"`
+	Value       string   `json:"value,omitempty"` // what kind; empty for a switch
+	Choices     []string `json:"choices,omitempty"`
+	Default     string   `json:"default,omitempty"`
+	Secret      bool     `json:"secret,omitempty"`
+	Doc         string   `json:"doc"`
 }
 
-// The kinds of values.
-
-func text(v *string) func(string) error {
-	return func(s string) error { *v = s; return nil }
-}
-
-func list(v *[]string) func(string) error {
-	return func(s string) error {
-		*v = nil
-		for part := range strings.SplitSeq(s, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				*v = append(*v, part)
-			}
-		}
-		return nil
+func (s settings) json() []settingJSON {
+	out := make([]settingJSON, len(s))
+	for i := range s {
+		x := &s[i]
+		out[i] = settingJSON{x.flag, x.env, x.arg, x.choices, x.def, x.secret, x.doc}
 	}
-}
-
-func toggle(v *bool) func(string) error {
-	return func(s string) (err error) {
-		if s == "" {
-			s = "false"
-		}
-		if *v, err = strconv.ParseBool(s); err != nil {
-			return fmt.Errorf("%q is neither true nor false", s)
-		}
-		return nil
-	}
-}
-
-func duration(v *time.Duration, least time.Duration) func(string) error {
-	return func(s string) (err error) {
-		if *v, err = time.ParseDuration(s); err != nil {
-			return fmt.Errorf("%q is not a duration such as 20s", s)
-		}
-		if *v < least {
-			return fmt.Errorf("%s is less than %s", s, least)
-		}
-		return nil
-	}
-}
-
-func number(v *int, least, most int) func(string) error {
-	return func(s string) (err error) {
-		if *v, err = strconv.Atoi(s); err != nil {
-			return fmt.Errorf("%q is not a number", s)
-		}
-		if *v < least || *v > most {
-			return fmt.Errorf("%s is not between %d and %d", s, least, most)
-		}
-		return nil
-	}
-}
-
-func oneOf(v *string, allowed ...string) func(string) error {
-	return func(s string) error {
-		if !slices.Contains(allowed, s) {
-			return fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
-		}
-		*v = s
-		return nil
-	}
+	return out
 }

@@ -11,35 +11,50 @@ import (
 
 // tune sets the garbage collector as configured, save for what the environment sets
 // itself, and returns what puts it back.
-func (c *cli) tune(gcPercent int, limit string) (undo func()) {
+func (c *cli) tune(gcPercent int, limit int64) (undo func()) {
 	undo = func() {}
 	if _, set := c.env("GOGC"); !set {
 		before := debug.SetGCPercent(gcPercent)
 		undo = func() { debug.SetGCPercent(before) }
 	}
 	if _, set := c.env("GOMEMLIMIT"); !set {
-		if n, err := parseBytes(limit); err == nil && n > 0 {
-			before, next := debug.SetMemoryLimit(n), undo
+		if limit > 0 {
+			before, next := debug.SetMemoryLimit(limit), undo
 			undo = func() { debug.SetMemoryLimit(before); next() }
 		}
 	}
 	return undo
 }
 
-// parseBytes is the memory limit that a text stands for; 0 for none.
-func parseBytes(s string) (int64, error) {
-	switch s {
-	case "auto":
-		return available() / 2, nil
-	case "off", "":
-		return 0, nil
+// byteLimit is the setting of a limit: bytes, 0 for none.
+func byteLimit(v *int64) func(string) error {
+	return func(s string) error {
+		switch s {
+		case "auto":
+			*v = available() / 2
+			return nil
+		case "off":
+			*v = 0
+			return nil
+		}
+		unit := int64(1)
+		digits := s
+		for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+			if rest, ok := strings.CutSuffix(s, suffix); ok {
+				digits, unit = rest, 1<<(10*(i+1))
+			}
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/unit || n*unit < leastMemory {
+			return fmt.Errorf("%q is not auto, off or a number of bytes from 16777216 (16MiB) on", s)
+		}
+		*v = n * unit
+		return nil
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 16<<20 {
-		return 0, fmt.Errorf("%q is not auto, off or a number of bytes from 16777216 on", s)
-	}
-	return n, nil
 }
+
+// leastMemory is the lowest limit that makes sense.
+const leastMemory = 16 << 20
 
 // available is how many bytes this process may use: those of its control group or of the
 // machine, whichever is less; 0 where that cannot be told.

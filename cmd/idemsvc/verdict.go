@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
 
-// verdict is one sentence about an event: what came, what ran, what is owed.
+// verdict is one sentence about an event: what came, what ran, what is owed, what to do.
 func verdict(e *pb.EventView) string {
 	ev := e.GetEvent()
 	came := int64(len(e.GetDeliveries())) + e.GetDeliveriesOmitted()
@@ -19,57 +21,147 @@ func verdict(e *pb.EventView) string {
 		head += " came " + times(came)
 	}
 	if len(e.GetConsumers()) == 0 {
-		return head + ", and no consumer has claimed it."
+		return head + "; no consumer has claimed it; owed: its processing; to do: see whether its consumers run and claim it."
 	}
-	parts := make([]string, 0, len(e.GetConsumers()))
-	owed := false
-	for _, c := range e.GetConsumers() {
-		said, open := consumerVerdict(c)
-		parts = append(parts, said)
-		owed = owed || open
+	said := []string{head}
+	var owed, todo []string
+	for _, x := range e.GetConsumers() {
+		f := findingOf(x)
+		said = append(said, f.said)
+		if f.owed != "" {
+			owed, todo = append(owed, f.owed), append(todo, f.todo)
+		}
+		if open := openEffects(x); len(open) > 0 {
+			owed = append(owed, "the outcome of "+who(x)+"'s "+strings.Join(open, ", "))
+			todo = append(todo, "look in the system that it is for whether it took place, and report it")
+		}
 	}
-	end := "; nothing is owed."
-	if owed {
-		end = "."
+	if len(owed) == 0 {
+		return strings.Join(said, "; ") + "; nothing is owed, nothing to do."
 	}
-	return head + "; " + strings.Join(parts, "; ") + end
+	return strings.Join(said, "; ") + "; owed: " + strings.Join(owed, ", ") + "; to do: " + strings.Join(todo, ", ") + "."
 }
 
-// consumerVerdict is what one consumer made of it, and whether something is left to do.
-func consumerVerdict(c *pb.ConsumerView) (said string, owed bool) {
-	who := safe(c.GetConsumer())
+// finding is what one consumer made of an event, and what is left to do, if anything is.
+type finding struct{ said, owed, todo string }
+
+func who(c *pb.ConsumerView) string { return safe(c.GetConsumer()) }
+
+func findingOf(c *pb.ConsumerView) finding {
+	name := who(c)
 	tries := plural(int64(c.GetAttemptsTotal()), "attempt")
 	why := ""
 	if code := c.GetLastError().GetCode(); code != "" {
 		why = " (" + safe(code) + ")"
 	}
+	processing := "its processing by " + name
+	again := "mend the cause, then let an operator run it again for " + name
 	switch c.GetState() {
 	case pb.EventState_EVENT_STATE_PROCESSED:
-		return fmt.Sprintf("%s processed it in %s", who, tries), false
+		return finding{said: fmt.Sprintf("%s processed it in %s", name, tries)}
 	case pb.EventState_EVENT_STATE_PROCESSING:
-		return fmt.Sprintf("%s is processing it now, attempt %d", who, c.GetClaim().GetAttempt()), true
-	case pb.EventState_EVENT_STATE_RECEIVED:
-		if w := c.GetWaiting().GetWaitingFor(); w != pb.WaitingFor_WAITING_FOR_UNSPECIFIED {
-			return fmt.Sprintf("%s has not run it: it waits for its %s", who, word(w.String(), "WAITING_FOR_")), true
+		return finding{
+			fmt.Sprintf("%s is processing it now, attempt %d", name, c.GetClaim().GetAttempt()), "the end of that attempt",
+			"wait for it, " + timed(c.GetClaim().GetLeaseExpiresAt(), "its lease ends"),
 		}
-		return fmt.Sprintf("%s has not run it: it can be claimed", who), true
+	case pb.EventState_EVENT_STATE_RECEIVED:
+		return finding{name + " has not run it" + waitsFor(c), processing, afterWaiting(c)}
 	case pb.EventState_EVENT_STATE_FAILED_RETRYABLE:
-		return fmt.Sprintf("%s failed it%s after %s and another follows", who, why, tries), true
+		return finding{
+			fmt.Sprintf("%s failed it%s after %s", name, why, tries), "another attempt by " + name,
+			"wait for its next delivery, " + timed(c.GetNextAttemptAt(), "which may run"),
+		}
 	case pb.EventState_EVENT_STATE_FAILED_TERMINAL:
-		return fmt.Sprintf("%s failed it for good%s after %s: an operator may let it run again", who, why, tries), true
+		return finding{fmt.Sprintf("%s failed it for good%s after %s", name, why, tries), processing, again}
 	case pb.EventState_EVENT_STATE_DEAD_LETTERED:
-		return fmt.Sprintf("%s used up its attempts%s, %s: an operator may let it run again", who, why, tries), true
+		return finding{fmt.Sprintf("%s used up its attempts%s, %s", name, why, tries), processing, again}
 	case pb.EventState_EVENT_STATE_HELD:
-		return fmt.Sprintf("for %s it is held (%s): a person must decide", who, word(c.GetHeldReason().String(), "HELD_REASON_")), true
+		return finding{
+			fmt.Sprintf("for %s it is held (%s)", name, word(c.GetHeldReason().String(), "HELD_REASON_")), "a person's decision for " + name, toDecide(c.GetHeldReason()),
+		}
 	case pb.EventState_EVENT_STATE_BLOCKED_LOOP:
-		return fmt.Sprintf("for %s a loop rule stopped it", who), true
+		return finding{fmt.Sprintf("for %s a loop rule stopped it", name), processing, "break the loop, then let an operator run it again for " + name}
 	case pb.EventState_EVENT_STATE_IGNORED_STALE:
-		return fmt.Sprintf("%s skipped it because newer state was applied", who), false
+		return finding{said: name + " skipped it because newer state was applied"}
 	case pb.EventState_EVENT_STATE_IGNORED_SELF_ORIGINATED:
-		return fmt.Sprintf("%s skipped it because it had caused it itself", who), false
+		return finding{said: name + " skipped it because it had caused it itself"}
 	default:
-		return fmt.Sprintf("for %s its state is %s", who, word(c.GetState().String(), "EVENT_STATE_")), true
+		return finding{fmt.Sprintf("for %s its state is %s", name, word(c.GetState().String(), "EVENT_STATE_")), processing, "ask with a newer idemsvc, which knows this state"}
 	}
+}
+
+func waitsFor(c *pb.ConsumerView) string {
+	switch w := c.GetWaiting().GetWaitingFor(); w {
+	case pb.WaitingFor_WAITING_FOR_UNSPECIFIED:
+		return ""
+	case pb.WaitingFor_WAITING_FOR_LANE:
+		return ": another event of its resource runs"
+	case pb.WaitingFor_WAITING_FOR_PREDECESSOR:
+		return ": the version before it has not been applied"
+	case pb.WaitingFor_WAITING_FOR_TRANSITION:
+		return ": its resource's state does not allow it yet"
+	case pb.WaitingFor_WAITING_FOR_RELEASE_DELAY:
+		return ": it rests after it was given back"
+	default:
+		return ": it waits for its " + word(w.String(), "WAITING_FOR_")
+	}
+}
+
+func afterWaiting(c *pb.ConsumerView) string {
+	switch c.GetWaiting().GetWaitingFor() {
+	case pb.WaitingFor_WAITING_FOR_UNSPECIFIED:
+		return "have it delivered again, then " + who(c) + " can claim it"
+	case pb.WaitingFor_WAITING_FOR_LANE:
+		return "wait for the other event's end"
+	case pb.WaitingFor_WAITING_FOR_PREDECESSOR, pb.WaitingFor_WAITING_FOR_TRANSITION:
+		return "find the event before it, which is missing or not finished"
+	default:
+		return "wait for its next delivery, " + timed(c.GetNextAttemptAt(), "which may run")
+	}
+}
+
+// toDecide is what a person looks at before deciding about a held event.
+func toDecide(r pb.HeldReason) string {
+	switch r {
+	case pb.HeldReason_HELD_REASON_EFFECT_UNKNOWN:
+		return "find out whether its side effect took place, report that, then resolve it"
+	case pb.HeldReason_HELD_REASON_TIED:
+		return "compare it with the event that applied the same version, then resolve it"
+	case pb.HeldReason_HELD_REASON_DEAD_PREDECESSOR:
+		return "settle the version before it, then resolve it"
+	case pb.HeldReason_HELD_REASON_SKIPPED_GAP:
+		return "decide whether it is still to be applied after newer ones, then resolve it"
+	case pb.HeldReason_HELD_REASON_GAP_TIMEOUT:
+		return "look for the version before it at the provider, then resolve it"
+	case pb.HeldReason_HELD_REASON_POST_RESTORE:
+		return "find out whether it was processed before the database was restored, then resolve it"
+	default:
+		return "find out whether its work was done, then resolve it"
+	}
+}
+
+// openEffects are the side effects of which nobody knows whether they took place. While
+// the event is being processed they are the attempt's business.
+func openEffects(c *pb.ConsumerView) []string {
+	var open []string
+	for _, f := range c.GetEffects() {
+		switch f.GetState() {
+		case pb.EffectState_EFFECT_STATE_BEGUN, pb.EffectState_EFFECT_STATE_UNKNOWN:
+			if c.GetState() != pb.EventState_EVENT_STATE_PROCESSING {
+				open = append(open, "effect "+safe(f.GetKey()))
+			}
+		default:
+		}
+	}
+	return open
+}
+
+// timed adds an instant to a text, where there is one.
+func timed(t *timestamppb.Timestamp, what string) string {
+	if t == nil {
+		return what
+	}
+	return what + " at " + when(t)
 }
 
 func times(n int64) string {

@@ -1,9 +1,14 @@
 package auth_test
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +42,98 @@ func TestCreatedTokenIdentifies(t *testing.T) {
 	}
 	if _, ok := table.Identify(token+"x", time.Now()); ok {
 		t.Fatal("an unknown token identifies")
+	}
+}
+
+func TestRevokedTokensAreGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokens.json")
+	if _, err := auth.Revoke(path, "tok_none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of no file: %v", err)
+	}
+	var ids, tokens []string
+	for _, name := range []string{"a", "b", "c"} {
+		token, e, err := auth.Create(path, name, []string{"n"}, auth.Consumer, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, tokens = append(ids, e.ID), append(tokens, token)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link.json")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := auth.Revoke(link, ids[0], "tok_none"); !errors.Is(err, auth.ErrUnknownID) || !strings.Contains(err.Error(), "tok_none") || strings.Contains(err.Error(), ids[0]) {
+		t.Errorf("%v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("a refused change changed the file: %v", err)
+	}
+	revoked, err := auth.Revoke(link, ids[2], ids[0])
+	if err != nil || len(revoked) != 2 || revoked[0].Name != "a" || revoked[1].Name != "c" {
+		t.Fatalf("%+v %v", revoked, err)
+	}
+	table, err := auth.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true, false} {
+		if _, ok := table.Identify(tokens[i], time.Now()); ok != want {
+			t.Errorf("token %d: %v", i, ok)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("who may read it has changed: %v, %v", info.Mode(), err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is one no more: %v", err)
+	}
+	if _, err := auth.Revoke(path, ids[1]); err != nil {
+		t.Error(err)
+	}
+	if left, err := auth.List(path); err != nil || len(left) != 0 {
+		t.Errorf("%v %v", left, err)
+	}
+	if _, err := auth.Load(path); err != nil {
+		t.Errorf("a file without tokens: %v", err)
+	}
+}
+
+// Changes at the same time all happen.
+func TestChangesAreMadeOneByOne(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	var wg sync.WaitGroup
+	const n = 16
+	for i := range n {
+		wg.Go(func() {
+			_, kept, err := auth.Create(path, fmt.Sprint("kept-", i), []string{"n"}, auth.Reader, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			_, e, err := auth.Create(path, "gone", []string{"n"}, auth.Reader, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := auth.Revoke(path, e.ID); err != nil {
+				t.Error(err)
+			}
+			if left, err := auth.List(path); err != nil || !slices.ContainsFunc(left, func(x auth.Entry) bool { return x.ID == kept.ID }) {
+				t.Errorf("%s is lost: %v", kept.ID, err)
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := auth.List(path); err != nil || len(left) != n {
+		t.Errorf("%d tokens are left, %v", len(left), err)
 	}
 }
 
@@ -94,6 +191,25 @@ func TestBadEntriesAreAllReported(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}
+	}
+}
+
+func TestFilesThatAreNoTables(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{"": "it is empty", "[] x": "something follows", "{}": "cannot unmarshal", `[{"owner":"x"}]`: "unknown field"} {
+		path := filepath.Join(t.TempDir(), "tokens.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := auth.Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v", content, err)
+		}
+		if _, _, err := auth.Create(path, "a", []string{"a"}, auth.Reader, 0); err == nil {
+			t.Errorf("%q was replaced", content)
+		}
+	}
+	if _, _, err := auth.Create(filepath.Join(t.TempDir(), "t.json"), "a", []string{""}, auth.Reader, 0); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("%v", err)
 	}
 }
 

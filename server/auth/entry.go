@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,13 +75,31 @@ func checkName(what, s string) error {
 	return nil
 }
 
+// read is what the file holds.
+func read(path string) ([]Entry, map[[32]byte]*Identity, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("token table: %w", err)
+	}
+	entries, byHash, err := parse(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("token table %s: %w", path, err)
+	}
+	return entries, byHash, nil
+}
+
 // parse reads the file's content. All entries at fault are reported together.
 func parse(data []byte) ([]Entry, map[[32]byte]*Identity, error) {
 	var entries []Entry
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&entries); err != nil {
-		return nil, nil, fmt.Errorf("read token table: %w", err)
+	switch err := dec.Decode(&entries); {
+	case errors.Is(err, io.EOF):
+		return nil, nil, errors.New("it is empty: a table without tokens is []")
+	case err != nil:
+		return nil, nil, err
+	case dec.More():
+		return nil, nil, errors.New("something follows the array of tokens")
 	}
 	byHash := make(map[[32]byte]*Identity, len(entries))
 	ids := make(map[string]bool, len(entries))

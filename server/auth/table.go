@@ -3,7 +3,9 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -46,12 +48,10 @@ func (t *Table) Reload() error {
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(t.path)
-	if err != nil {
-		return fmt.Errorf("read token table: %w", err)
+	_, byHash, err := read(t.path)
+	if _, gone := errors.AsType[*fs.PathError](err); !gone {
+		t.seen = now // also when it does not parse: one complaint per change
 	}
-	t.seen = now // also when it does not parse: one complaint per change
-	_, byHash, err := parse(data)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (t *Table) reloadIfChanged(ctx context.Context, log *slog.Logger) {
 func (t *Table) stat() (stamp, error) {
 	info, err := os.Stat(t.path)
 	if err != nil {
-		return stamp{}, fmt.Errorf("read token table: %w", err)
+		return stamp{}, fmt.Errorf("token table: %w", err)
 	}
 	return stamp{mod: info.ModTime(), size: info.Size()}, nil
 }
