@@ -2,6 +2,10 @@ package idemsvc
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -62,6 +66,9 @@ func ReclaimWhenStale() ClaimOption {
 // Claim asks whether the event is the caller's to process now, with a claimant made at
 // random for this execution. An answer that was lost on the way is fetched with the same
 // claimant. Act on the answer's advice.
+//
+// Correlation and cause that the event does not name are those of the context: inside a
+// handler, those of the event that it handles; see [Trail].
 func (c *Client) Claim(ctx context.Context, event *Event, opts ...ClaimOption) (*ClaimAnswer, error) {
 	req := &pb.ClaimEventRequest{
 		Namespace: c.cfg.namespace, Consumer: c.cfg.consumer, Event: event, Claimant: NewClaimant(),
@@ -69,15 +76,25 @@ func (c *Client) Claim(ctx context.Context, event *Event, opts ...ClaimOption) (
 	for _, o := range opts {
 		o(req)
 	}
+	req.Event = trailed(ctx, req.GetNamespace(), req.GetEvent())
+	asked := time.Now()
 	resp, err := c.idem.ClaimEvent(ctx, req)
 	if err != nil {
 		return nil, err
 	}
+	return c.claimed(resp, req.GetNamespace(), req.GetConsumer(), req.GetEvent(), asked), nil
+}
+
+func (c *Client) claimed(resp *pb.ClaimEventResponse, namespace, consumer string, event *Event, asked time.Time) *ClaimAnswer {
 	a := &ClaimAnswer{ClaimEventResponse: resp}
 	if resp.GetClaim() != nil {
-		a.Claim = &Claim{Claim: resp.GetClaim(), client: c, namespace: req.GetNamespace(), consumer: req.GetConsumer()}
+		a.Claim = &Claim{
+			Claim: resp.GetClaim(), client: c, namespace: namespace, consumer: consumer, event: event,
+			firstTrace: resp.GetFirstDeliveryTrace(), causeTrace: resp.GetCauseTrace(),
+		}
+		a.Claim.lease.set(asked, resp.GetClaim().GetLease().AsDuration())
 	}
-	return a, nil
+	return a
 }
 
 // ClaimAnswer is the answer to a claim: all of the contract's, and the claim as
@@ -90,7 +107,7 @@ type ClaimAnswer struct {
 
 // Advice is what to do: [Process], [Acknowledge] or [RepeatLater]. What this client does
 // not know is RepeatLater, and so is a grant without a claim.
-func (a *ClaimAnswer) Advice() pb.Advice {
+func (a *ClaimAnswer) Advice() Advice {
 	switch advice := a.GetAdvice(); {
 	case advice == Process && a.Claim != nil, advice == Acknowledge:
 		return advice
@@ -102,11 +119,60 @@ func (a *ClaimAnswer) Advice() pb.Advice {
 // RetryAfter is how long to wait at least, with [RepeatLater].
 func (a *ClaimAnswer) RetryAfter() time.Duration { return a.GetRetryAfter().AsDuration() }
 
+// String is the answer without the claim's token, which is worth a password.
+func (a *ClaimAnswer) String() string {
+	if a.Claim == nil {
+		return fmt.Sprintf("%v, %v", a.GetOutcome(), a.Advice())
+	}
+	return fmt.Sprintf("%v, %v: %v", a.GetOutcome(), a.Advice(), a.Claim)
+}
+
 // Claim is the exclusive right to process an event until its lease ends. Its methods are
 // safe for concurrent use and safe to call again.
 type Claim struct {
 	*pb.Claim
-	client    *Client
-	namespace string
-	consumer  string
+	client     *Client
+	namespace  string
+	consumer   string
+	event      *Event
+	firstTrace string
+	causeTrace string
+
+	lease   lease
+	busy    atomic.Bool            // a handler runs under it
+	ended   atomic.Pointer[Answer] // how it was ended through its own methods
+	mu      sync.Mutex
+	finish  []CompleteOption
+	unheard []func(context.Context) error // reports of effects that did not get through
+}
+
+// Event is the event as it was claimed. Do not change it.
+func (c *Claim) Event() *Event { return c.event }
+
+// Namespace is the namespace that the claim is in.
+func (c *Claim) Namespace() string { return c.namespace }
+
+// Consumer is the consumer that the claim is for.
+func (c *Claim) Consumer() string { return c.consumer }
+
+// Traces are the trace contexts (W3C traceparent) of the event's first delivery and of
+// its cause's, for span links. Each is empty if there is none.
+func (c *Claim) Traces() (firstDelivery, cause string) { return c.firstTrace, c.causeTrace }
+
+// String names the claim without its token, which is worth a password.
+func (c *Claim) String() string {
+	return fmt.Sprintf("claim on %s/%s for %s, attempt %d, fence %d", c.event.GetSource(), c.event.GetEventId(), c.consumer, c.GetAttempt(), c.GetFence())
+}
+
+// LogValue names the claim in a log, without its token.
+func (c *Claim) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("namespace", c.namespace), slog.String("consumer", c.consumer),
+		slog.String("source", c.event.GetSource()), slog.String("event_id", c.event.GetEventId()), slog.Int64("attempt", int64(c.GetAttempt())),
+	)
+}
+
+// warn logs what no caller is told.
+func (c *Claim) warn(ctx context.Context, what string, err error) {
+	c.client.cfg.log.LogAttrs(ctx, slog.LevelWarn, what, append(c.LogValue().Group(), slog.Any("error", err))...)
 }

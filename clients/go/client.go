@@ -1,15 +1,18 @@
 package idemsvc
 
 import (
-	"crypto/rand"
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // lets the balancer leave replicas that say NOT_SERVING
@@ -26,8 +29,14 @@ const (
 	keepaliveTime    = 30 * time.Second // not below what servers tolerate
 	keepaliveTimeout = 10 * time.Second
 
+	// maxBackoff bounds how long a replica that was away stays unused after its return.
+	maxBackoff     = 3 * time.Second
+	connectTimeout = 5 * time.Second
+
 	defaultTimeout = 30 * time.Second
-	defaultRepeats = 8
+	defaultTry     = 10 * time.Second
+	defaultRepeats = 12 // 5 to 10 seconds
+	defaultEnd     = 10 * time.Second
 )
 
 // serviceConfig spreads calls over all addresses of the target and leaves replicas that
@@ -40,10 +49,13 @@ const serviceConfig = `{
 
 // Client asks the service. It is safe for concurrent use; one per process is enough.
 type Client struct {
-	cfg  config
-	conn *grpc.ClientConn
-	idem pb.IdempotencyServiceClient
-	ops  pb.OperationsServiceClient
+	cfg     config
+	conn    *grpc.ClientConn
+	stub    pb.IdempotencyServiceClient // one call, one message
+	idem    pb.IdempotencyServiceClient // what calls go over
+	ops     pb.OperationsServiceClient
+	session *Session // nil unless calls go over it
+	watch   observer
 }
 
 // Dial makes a client for a target such as "127.0.0.1:7443" or
@@ -53,7 +65,7 @@ type Client struct {
 // A loopback target is reached in plain text unless [WithTLS] is given, every other one
 // with TLS unless [WithInsecure] is.
 func Dial(target string, opts ...Option) (*Client, error) {
-	cfg := config{timeout: defaultTimeout, repeats: defaultRepeats}
+	cfg := config{timeout: defaultTimeout, try: defaultTry, repeats: defaultRepeats, end: defaultEnd, log: slog.New(slog.DiscardHandler), text: error.Error}
 	for _, o := range opts {
 		o(&cfg)
 	}
@@ -62,6 +74,7 @@ func Dial(target string, opts ...Option) (*Client, error) {
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDisableServiceConfig(), // DNS must not change what is promised here
 		grpc.WithDisableRetry(),
+		grpc.WithConnectParams(connecting()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithChainUnaryInterceptor(cfg.repeatUnary),
@@ -73,27 +86,41 @@ func Dial(target string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("idemsvc: %w", err)
 	}
-	return &Client{
-		cfg: cfg, conn: conn, idem: pb.NewIdempotencyServiceClient(conn), ops: pb.NewOperationsServiceClient(conn),
-	}, nil
+	c := &Client{cfg: cfg, conn: conn, stub: pb.NewIdempotencyServiceClient(conn), ops: pb.NewOperationsServiceClient(conn)}
+	c.idem = itemwise{IdempotencyServiceClient: c.stub, cfg: &c.cfg}
+	if cfg.session {
+		c.session = c.Session(context.Background())
+		c.idem = overSession{c.session}
+	}
+	return c, nil
+}
+
+func connecting() grpc.ConnectParams {
+	b := backoff.DefaultConfig
+	b.BaseDelay, b.MaxDelay = 100*time.Millisecond, maxBackoff
+	return grpc.ConnectParams{Backoff: b, MinConnectTimeout: connectTimeout}
 }
 
 // Close ends the connections. Calls in flight fail.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	var err error
+	if c.session != nil {
+		err = c.session.Close()
+	}
+	return errors.Join(err, c.conn.Close())
+}
 
 // Conn is the connection, for other services of the same server such as health.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
 // Idempotency is the contract's service as it is: requests are sent as given, with the
-// client's repeats and errors. Callers make claimants with [NewClaimant].
+// client's repeats and errors. Items of a batch that were turned away are repeated, too.
+// Callers make claimants with [NewClaimant]; one that names the event, its delivery, the
+// consumer or the host is refused.
 func (c *Client) Idempotency() pb.IdempotencyServiceClient { return c.idem }
 
 // Operations is the service that tells what happened.
 func (c *Client) Operations() pb.OperationsServiceClient { return c.ops }
-
-// NewClaimant is a random name for one execution of a claim call. Reuse it only to
-// repeat that very call: two executions with one claimant would share one claim.
-func NewClaimant() string { return rand.Text() }
 
 func (c *config) plain(target string) bool { return c.tls == nil && (c.insecure || loopback(target)) }
 

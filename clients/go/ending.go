@@ -38,68 +38,84 @@ func AnsweredBefore(a *DeliveryAnswer) CompleteOption {
 	return func(r *pb.CompleteEventRequest) { r.DeliveryAnswer = a }
 }
 
+// CompleteWith adds to what the completion will say. It is for handlers, which do not
+// complete themselves: return nil afterwards.
+func (c *Claim) CompleteWith(opts ...CompleteOption) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finish = append(c.finish, opts...)
+}
+
+func (c *Claim) completion(opts []CompleteOption) *pb.CompleteEventRequest {
+	req := &pb.CompleteEventRequest{Token: c.GetToken()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.finish {
+		o(req)
+	}
+	for _, o := range opts {
+		o(req)
+	}
+	return req
+}
+
 // Complete ends the claim with success. It is durable when answered: then answer the
 // provider 2xx.
 func (c *Claim) Complete(ctx context.Context, opts ...CompleteOption) (*pb.CompleteEventResponse, error) {
-	req := &pb.CompleteEventRequest{Token: c.GetToken()}
-	for _, o := range opts {
-		o(req)
+	req := c.completion(opts)
+	resp, err := c.client.idem.CompleteEvent(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	return c.client.idem.CompleteEvent(ctx, req)
+	c.ended.Store(c.completed(req, resp))
+	return resp, nil
 }
 
-// FailOption says more about a failure.
-type FailOption func(*pb.FailEventRequest)
-
-// RetryIn asks for the next attempt after the given time, instead of the policy's.
-func RetryIn(d time.Duration) FailOption {
-	return func(r *pb.FailEventRequest) { r.RetryAfter = durationpb.New(d) }
+// Fail ends the claim with a failure: retryable, unless the error says otherwise with
+// [Reject], [NotYet] or [RetryAfter]. The response's state says what to answer the
+// provider.
+func (c *Claim) Fail(ctx context.Context, why error) (*pb.FailEventResponse, error) {
+	m := meaning(why)
+	return c.fail(ctx, &m)
 }
 
-// Fail ends the claim with a failure; see [Retryable], [Terminal] and [NotYet]. The
-// response's state says what to answer the provider.
-func (c *Claim) Fail(ctx context.Context, why *Failure, opts ...FailOption) (*pb.FailEventResponse, error) {
-	req := &pb.FailEventRequest{Token: c.GetToken(), Error: why}
-	for _, o := range opts {
-		o(req)
+func (c *Claim) fail(ctx context.Context, m *failure) (*pb.FailEventResponse, error) {
+	if m.err == nil {
+		m.err = &failure{}
 	}
-	return c.client.idem.FailEvent(ctx, req)
+	req := m.request(c.client.cfg.text)
+	req.Token = c.GetToken()
+	resp, err := c.client.idem.FailEvent(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c.ended.Store(c.failed(resp))
+	return resp, nil
 }
 
 // Extend keeps the claim alive for at least d from now; 0 is the length it was granted
-// with. Call it at a third of the lease.
+// with. Call it at a third of the lease; [Client.Process] does.
 func (c *Claim) Extend(ctx context.Context, d time.Duration) (*pb.ExtendClaimResponse, error) {
 	req := &pb.ExtendClaimRequest{Token: c.GetToken()}
 	if d > 0 {
 		req.Lease = durationpb.New(d)
 	}
-	return c.client.idem.ExtendClaim(ctx, req)
+	asked := time.Now()
+	resp, err := c.client.idem.ExtendClaim(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c.lease.set(asked, resp.GetLease().AsDuration())
+	return resp, nil
 }
 
-// Release gives the event back undone, for example at shutdown.
+// Release gives the event back undone, for example at shutdown. The reason is for
+// operators.
 func (c *Claim) Release(ctx context.Context, reason string) (*pb.ReleaseClaimResponse, error) {
-	return c.client.idem.ReleaseClaim(ctx, &pb.ReleaseClaimRequest{Token: c.GetToken(), Reason: reason})
-}
-
-// CheckVersion asks whether a version is still news for a resource, and reserves the
-// resource for this claim if it is.
-func (c *Claim) CheckVersion(ctx context.Context, resource *Resource, order *Ordering) (*pb.CheckVersionResponse, error) {
-	return c.client.idem.CheckVersion(ctx, &pb.CheckVersionRequest{
-		Namespace: c.namespace, Consumer: c.consumer, Resource: resource, ClaimToken: c.GetToken(),
-		Version: order.GetVersion(), Mode: order.GetMode(), Transition: order.GetTransition(),
-	})
-}
-
-// CheckVersion compares and advances at once, without a claim: a crash right after the
-// answer leaves a version that counts as applied but is not. The same event asking again
-// gets the same answer; without one, every call is a question of its own.
-func (c *Client) CheckVersion(ctx context.Context, resource *Resource, version *Version, event *EventRef) (*pb.CheckVersionResponse, error) {
-	req := &pb.CheckVersionRequest{
-		Namespace: c.cfg.namespace, Consumer: c.cfg.consumer, Resource: resource, Version: version,
-		Mode: pb.OrderingMode_ORDERING_MODE_LATEST_WINS, EventRef: event,
+	resp, err := c.client.idem.ReleaseClaim(ctx, &pb.ReleaseClaimRequest{Token: c.GetToken(), Reason: storable(reason, maxReason)})
+	if err != nil {
+		return nil, err
 	}
-	if event == nil {
-		req.RequestId = NewClaimant()
-	}
-	return c.idem.CheckVersion(ctx, req)
+	c.ended.Store(c.released(resp))
+	return resp, nil
 }

@@ -68,6 +68,7 @@ type Error struct {
 
 	status *status.Status
 	moved  bool // a stream ended: another one can be had at once
+	slow   bool // one try was too slow; the caller's own time is not over
 }
 
 // Error implements error.
@@ -117,12 +118,12 @@ func (e *Error) Repeatable() bool {
 	if e.FromServer {
 		return e.RetryAfter > 0
 	}
-	return e.Code == codes.Unavailable
+	return e.Code == codes.Unavailable || e.slow
 }
 
-// RetryAfter tells whether repeating the call can help, and how long to wait before; 0
+// Repeatable tells whether repeating the call can help, and how long to wait before; 0
 // where the server does not say.
-func RetryAfter(err error) (wait time.Duration, ok bool) {
+func Repeatable(err error) (wait time.Duration, ok bool) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !e.Repeatable() {
 		return 0, false

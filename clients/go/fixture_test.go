@@ -9,25 +9,24 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
 	"github.com/idemsvc/idemsvc/server"
 	"github.com/idemsvc/idemsvc/server/auth"
 	"github.com/idemsvc/idemsvc/storage"
-	"github.com/idemsvc/idemsvc/storage/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// replica is a server over memory in this process.
+// replica is a server of this process.
 type replica struct {
-	addr string
-	stop func()
+	addr  string
+	store *storage.Service
+	stop  func(context.Context) // the context's end cuts off what is left
 }
 
-// startReplica serves a backend on the address; "127.0.0.1:0" chooses a port.
-func startReplica(addr string, backend storage.Backend, change ...func(*server.Config)) (*replica, error) {
+// serve starts a server over a backend.
+func serve(lis net.Listener, backend storage.Backend, change ...func(*server.Config)) (*replica, error) {
 	store := storage.New(backend, storage.Options{})
 	cfg := server.Config{Store: store, AllowAnonymous: true, DrainTimeout: 5 * time.Second, HealthInterval: 20 * time.Millisecond}
 	for _, c := range change {
@@ -37,36 +36,55 @@ func startReplica(addr string, backend storage.Backend, change ...func(*server.C
 	if err != nil {
 		return nil, err
 	}
-	var lis net.Listener
-	for range 50 { // a port just given free may not be yet
-		if lis, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr); err == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if err != nil {
-		return nil, err
-	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(lis) }()
-	stop := func() {
-		srv.Stop(context.Background())
-		if err := <-served; err != nil {
-			panic(fmt.Sprint("served: ", err))
-		}
-		_ = store.Close(context.Background())
+	var once sync.Once
+	stop := func(ctx context.Context) {
+		once.Do(func() {
+			srv.Stop(ctx)
+			if err := <-served; err != nil {
+				panic(fmt.Sprint("served: ", err))
+			}
+			_ = store.Close(context.Background())
+		})
 	}
-	return &replica{addr: lis.Addr().String(), stop: sync.OnceFunc(stop)}, nil
+	return &replica{addr: lis.Addr().String(), store: store, stop: stop}, nil
 }
 
-func replicaOf(t *testing.T, backend storage.Backend, change ...func(*server.Config)) *replica {
+// listen takes a port of this machine.
+func listen(t *testing.T) net.Listener {
 	t.Helper()
-	r, err := startReplica("127.0.0.1:0", backend, change...)
+	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.stop)
+	return lis
+}
+
+// replicaOf is a server that ends with the test.
+func replicaOf(t *testing.T, backend storage.Backend, change ...func(*server.Config)) *replica {
+	t.Helper()
+	return serveUntilEnd(t, listen(t), backend, change...)
+}
+
+func serveUntilEnd(t *testing.T, lis net.Listener, backend storage.Backend, change ...func(*server.Config)) *replica {
+	t.Helper()
+	r, err := serve(lis, backend, change...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.stop(context.Background()) })
 	return r
+}
+
+// piped is a server inside a bubble, and how to reach it.
+func piped(t *testing.T, backend storage.Backend, change ...func(*server.Config)) (*replica, idemsvc.Option) {
+	t.Helper()
+	lis := bufconn.Listen(1 << 20)
+	r := serveUntilEnd(t, lis, backend, change...)
+	return r, idemsvc.Options(idemsvc.WithInsecure(), idemsvc.WithDialOptions(
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+	))
 }
 
 func dial(t *testing.T, target string, opts ...idemsvc.Option) *idemsvc.Client {
@@ -96,11 +114,18 @@ func withToken(t *testing.T, role auth.Role, namespaces ...string) (change func(
 	return func(c *server.Config) { c.Auth, c.AllowAnonymous = table, false }, token
 }
 
-// development is a server for the examples.
-func development() (addr string, stop func()) {
-	r, err := startReplica("127.0.0.1:0", memory.New(memory.Options{}))
-	if err != nil {
-		panic(fmt.Sprint("no server: ", err))
+// until waits for a condition.
+func until(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	end := time.NewTimer(30 * time.Second)
+	defer end.Stop()
+	for !met() {
+		select {
+		case <-tick.C:
+		case <-end.C:
+			t.Fatalf("not within 30 s: %s", what)
+		}
 	}
-	return r.addr, r.stop
 }

@@ -50,28 +50,63 @@ func (c *Client) Session(ctx context.Context) *Session {
 // here, and its timeout follows the context where the request has none. A refused
 // command is an [*Error].
 func (s *Session) Do(ctx context.Context, req *SessionRequest) (*SessionResponse, error) {
-	ctx, cancel := s.client.cfg.bounded(ctx, req.GetClaimEvent())
-	defer cancel()
-	var resp *SessionResponse
-	err := s.client.cfg.repeat(ctx, func() (err error) {
-		resp, err = s.once(ctx, req)
-		return err
-	})
+	cfg := &s.client.cfg
+	switch c := req.GetCommand().(type) {
+	case *pb.SessionRequest_ClaimEvents:
+		out, err := cfg.claimItems(ctx, c.ClaimEvents, func(ctx context.Context) (*pb.ClaimEventsResponse, error) {
+			resp, err := s.do(ctx, req, c.ClaimEvents)
+			return resp.GetClaimEvents(), err
+		})
+		return answered(&SessionResponse{Result: &pb.SessionResponse_ClaimEvents{ClaimEvents: out}}, err)
+	case *pb.SessionRequest_CompleteEvents:
+		out, err := cfg.completeItems(ctx, c.CompleteEvents, func(ctx context.Context, some *pb.CompleteEventsRequest) (*pb.CompleteEventsResponse, error) {
+			part := &pb.SessionRequest{Command: &pb.SessionRequest_CompleteEvents{CompleteEvents: some}, Timeout: req.GetTimeout()}
+			resp, err := s.do(ctx, part, some)
+			return resp.GetCompleteEvents(), err
+		})
+		return answered(&SessionResponse{Result: &pb.SessionResponse_CompleteEvents{CompleteEvents: out}}, err)
+	default:
+		return s.do(ctx, req, req.GetClaimEvent())
+	}
+}
+
+func answered(resp *SessionResponse, err error) (*SessionResponse, error) {
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
 }
 
-// once sends a command over the current stream.
-func (s *Session) once(ctx context.Context, req *SessionRequest) (*SessionResponse, error) {
-	x, err := s.stream(ctx)
+// do sends one command, and repeats it as a call is repeated. claim is what its identity
+// and its waiting time are read from.
+func (s *Session) do(ctx context.Context, req *SessionRequest, claim any) (*SessionResponse, error) {
+	if err := checkIdentity(claim); err != nil {
+		return nil, err
+	}
+	cfg := &s.client.cfg
+	ctx, cancel := cfg.bounded(ctx, claim)
+	defer cancel()
+	var resp *SessionResponse
+	err := cfg.repeat(ctx, cfg.tryFor(claim), func(try context.Context) (err error) {
+		resp, err = s.once(ctx, try, req)
+		return err
+	})
+	return answered(resp, err)
+}
+
+// once sends a command over the current stream. A stream that gives no answer while the
+// try lasts, but the caller does, is left for another one.
+func (s *Session) once(ctx, try context.Context, req *SessionRequest) (*SessionResponse, error) {
+	x, err := s.stream(try)
 	if err != nil {
 		return nil, asError(err)
 	}
-	r := x.do(ctx, &pb.SessionRequest{Command: req.GetCommand(), Timeout: timeoutOf(ctx, req)})
+	r := x.do(try, &pb.SessionRequest{Command: req.GetCommand(), Timeout: timeoutOf(try, req)})
 	switch {
 	case r.err != nil:
+		if try.Err() != nil && ctx.Err() == nil {
+			x.leave()
+		}
 		return nil, asError(r.err)
 	case r.resp.GetError() != nil:
 		return nil, itemError(r.resp.GetError())
@@ -134,7 +169,7 @@ func (s *Session) open(failed chan<- error) {
 	defer s.streams.Done()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	rpc, err := s.client.idem.Session(ctx)
+	rpc, err := s.client.stub.Session(ctx)
 	x := newStream(rpc, cancel)
 	s.mu.Lock()
 	if err == nil {

@@ -21,8 +21,17 @@ type (
 	Ordering = pb.Ordering
 	// Version is the state number that an event carries.
 	Version = pb.Version
-	// Failure is why an attempt, or an effect, failed.
-	Failure = pb.ProcessingError
+	// Causation says what made an event happen.
+	Causation = pb.Causation
+	// ClaimItem is one event of a batch.
+	ClaimItem = pb.ClaimItem
+	// Advice is what to do with a delivery.
+	Advice = pb.Advice
+	// ClaimOutcome says why a claim was granted or not. Treat a value that you do not know by
+	// the advice.
+	ClaimOutcome = pb.ClaimOutcome
+	// EventState is the state of an event for one consumer.
+	EventState = pb.EventState
 	// SessionRequest is one command of a [Session].
 	SessionRequest = pb.SessionRequest
 	// SessionResponse is the answer to it.
@@ -50,19 +59,4 @@ func LatestWins(v *Version) *Ordering {
 // Sequential orders events that carry a change: each waits for the one before it.
 func Sequential(v *Version) *Ordering {
 	return &Ordering{Version: v, Mode: pb.OrderingMode_ORDERING_MODE_SEQUENTIAL}
-}
-
-// Retryable is a failure that may not happen again.
-func Retryable(code, message string) *Failure {
-	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_RETRYABLE}
-}
-
-// Terminal is a failure that will always happen again.
-func Terminal(code, message string) *Failure {
-	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_TERMINAL}
-}
-
-// NotYet says that something the work needs is not there yet. It uses up no attempt.
-func NotYet(code, message string) *Failure {
-	return &Failure{Code: code, Message: message, Kind: pb.FailureKind_FAILURE_KIND_NOT_YET}
 }

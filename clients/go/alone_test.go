@@ -1,0 +1,39 @@
+package idemsvc_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/idemsvc/idemsvc/"
+
+// dependencies are the packages that an import pulls in.
+func dependencies(t *testing.T, pkg string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
+}
+
+// Whoever imports the client pulls in neither a database driver nor the server, and
+// telemetry only by its own package.
+func TestTheClientStandsAlone(t *testing.T) {
+	t.Parallel()
+	own := map[string]bool{"clients/go": true, "clients/go/otelidemsvc": true}
+	for pkg, telemetry := range map[string]bool{".": false, "./otelidemsvc": true} {
+		for _, dep := range dependencies(t, pkg) {
+			name, ours := strings.CutPrefix(dep, module)
+			switch {
+			case ours && !strings.HasPrefix(name, "api/") && !own[name]:
+				t.Errorf("%s depends on %s", pkg, dep)
+			case strings.HasPrefix(dep, "github.com/jackc/"), dep == "database/sql", dep == "testing":
+				t.Errorf("%s depends on %s", pkg, dep)
+			case strings.Contains(dep, "opentelemetry") && !telemetry, strings.Contains(dep, "opentelemetry.io/otel/sdk"):
+				t.Errorf("%s depends on %s", pkg, dep)
+			}
+		}
+	}
+}
