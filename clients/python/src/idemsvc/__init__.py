@@ -1,0 +1,1 @@
+"""The contract of idemsvc, as messages and stubs for grpcio: see idemsvc.v1."""
