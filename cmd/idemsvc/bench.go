@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"strconv"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,63 +19,163 @@ import (
 func (c *cli) benchCommands() []command {
 	return []command{{
 		name: "bench", brief: "Measure the service against one-row SQL on this machine",
-		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios, and what an event costs: CPU of PostgreSQL, server and callers, and bytes of write-ahead log. Takes a few minutes. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
+		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios beside their goals, and what an event costs: CPU of PostgreSQL and of the server, bytes of write-ahead log, buffers; then the latency of claims that come by a schedule. Takes about ten minutes. --growth, --refusals and --idle measure something else instead, each by itself. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
 		prepare: c.bench,
 	}}
 }
 
-// quickPairs and quickTime are what --quick stands for.
+// What --quick stands for.
 const (
-	quickPairs = 3
-	quickTime  = 500 * time.Millisecond
+	quickPairs    = 3
+	quickTime     = 500 * time.Millisecond
+	quickRefusals = 5000
+	quickIdle     = 3 * time.Second
 )
 
+// What is measured without --quick.
+const (
+	refusals = 100_000
+	idleTime = time.Minute
+)
+
+// measurements is what «bench» is told to do.
+type measurements struct {
+	bench.Options
+	growth         int
+	refusals, idle bool
+	quick          bool
+}
+
+// measured is what was found, each part where it was asked for.
+type measured struct {
+	Comparison *bench.Comparison `json:"comparison,omitempty"`
+	Growth     *bench.GrowthRun  `json:"growth,omitempty"`
+	Refusals   *bench.RefusalRun `json:"refusals,omitempty"`
+	Idle       *bench.IdleRun    `json:"idle,omitempty"`
+}
+
 func (c *cli) bench() (settings, action) {
-	o := bench.Options{Progress: c.stderr}
-	var callers []string
-	quick, asJSON := false, false
+	m := &measurements{Options: bench.Options{Progress: c.stderr}}
+	asJSON, file := false, ""
 	s := settings{
-		{flag: "database-url", env: "IDEMSVC_DATABASE_URL", arg: "URL", secret: true, set: text(&o.DatabaseURL), doc: "Database to measure with; use an empty one, what is measured stays in it. Empty: a durable PostgreSQL in a temporary directory."},
-		{flag: "pairs", arg: "N", def: "9", set: number(&o.Pairs, 1, 1000), doc: "Rounds, in each of which every way runs once."},
-		{flag: "duration", arg: "TIME", def: "1s", set: duration(&o.Duration, time.Millisecond), doc: "How long every way runs in each round."},
-		{flag: "callers", arg: "N,...", def: "1,64,256", set: list(&callers), doc: "Numbers of callers at the same time."},
-		{flag: "quick", set: toggle(&quick), doc: fmt.Sprintf("%d rounds of %s: a first impression.", quickPairs, quickTime)},
-		{flag: "json", set: toggle(&asJSON), doc: "Print the report as JSON."},
+		{flag: "database-url", env: "IDEMSVC_DATABASE_URL", arg: "URL", secret: true, set: text(&m.DatabaseURL), doc: "Database to compare with; use an empty one and reach it without a pooler: what is measured stays in it. Empty: a durable PostgreSQL in the directory for temporary files (TMPDIR)."},
+		{flag: "pairs", arg: "N", def: "9", set: number(&m.Pairs, 1, 1000), doc: "Rounds, in each of which every way runs once."},
+		{flag: "duration", arg: "TIME", def: "1s", set: duration(&m.Duration, time.Millisecond), doc: "How long every way runs in each round."},
+		{flag: "only", arg: "NAME,...", set: list(&m.Only), doc: "Compare only these, such as unary64,batch; a name without its number of callers means all of them. There are " + strings.Join(bench.Names(), ", ") + "."},
+		{flag: "growth", arg: "N", def: "0", set: number(&m.growth, 0, 1_000_000_000), doc: "Instead: what claims and look-ups cost beside N stored events and beside none. Skipped with a message where the disk has no room."},
+		{flag: "refusals", set: toggle(&m.refusals), doc: fmt.Sprintf("Instead: %d calls to a server whose queue is full, their time and its memory.", refusals)},
+		{flag: "idle", set: toggle(&m.idle), doc: fmt.Sprintf("Instead: the CPU of a server with 8 clients that ask nothing, over %s.", idleTime)},
+		{flag: "quick", set: toggle(&m.quick), doc: fmt.Sprintf("%d rounds of %s, and less of everything else: a first impression.", quickPairs, quickTime)},
+		{flag: "out", arg: "FILE", set: text(&file), doc: "Write the report as JSON to this file, too."},
+		jsonFlag(&asJSON),
 	}
 	return s, func(ctx context.Context, args []string) error {
-		faults := []error{noArguments(args)}
-		for _, text := range callers {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 || n > 4096 {
-				faults = append(faults, fmt.Errorf("--callers: %q is not a number from 1 to 4096", text))
-			}
-			o.Callers = append(o.Callers, n)
+		if slices.Equal(args, bench.EchoArgs[1:]) {
+			return bench.Echo(ctx, c.stdout)
 		}
-		if len(callers) == 0 {
-			faults = append(faults, errors.New("--callers is empty"))
-		}
-		if err := errors.Join(faults...); err != nil {
-			return usageError{err}
-		}
-		if quick {
-			o.Pairs, o.Duration = quickPairs, quickTime
+		if err := noArguments(args); err != nil {
+			return err
 		}
 		self, err := os.Executable()
 		if err != nil {
 			return err
 		}
-		o.Server = []string{self}
+		m.Program = []string{self}
+		if m.quick {
+			m.Pairs, m.Duration = quickPairs, quickTime
+		}
+		if err := writable(file); err != nil {
+			return usageError{fmt.Errorf("--out: %w", err)}
+		}
 		ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		defer release()
-		r, err := bench.Run(ctx, o)
+		found, err := m.run(ctx)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			e := json.NewEncoder(c.stdout)
-			e.SetIndent("", "  ")
-			return e.Encode(r)
+		if file != "" {
+			if err := writeJSON(file, found); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
 		}
-		return r.Text(c.stdout)
+		if asJSON {
+			return c.print(true, found, "")
+		}
+		return found.text(c.stdout)
 	}
+}
+
+// run measures what was asked for.
+func (m *measurements) run(ctx context.Context) (*measured, error) {
+	found := &measured{}
+	var err error
+	if m.growth > 0 {
+		if found.Growth, err = bench.Growth(ctx, m.Options, m.growth); err != nil {
+			return nil, err
+		}
+	}
+	if m.refusals {
+		n := refusals
+		if m.quick {
+			n = quickRefusals
+		}
+		if found.Refusals, err = bench.Refusals(ctx, m.Options, n); err != nil {
+			return nil, err
+		}
+	}
+	if m.idle {
+		d := idleTime
+		if m.quick {
+			d = quickIdle
+		}
+		if found.Idle, err = bench.Idle(ctx, m.Options, d); err != nil {
+			return nil, err
+		}
+	}
+	if *found != (measured{}) {
+		return found, nil
+	}
+	found.Comparison, err = bench.Compare(ctx, m.Options)
+	if errors.Is(err, bench.ErrUnknownName) {
+		err = usageError{fmt.Errorf("--only: %w", err)}
+	}
+	return found, err
+}
+
+// text writes all parts for people.
+func (m *measured) text(out io.Writer) error {
+	var faults []error
+	if m.Comparison != nil {
+		faults = append(faults, m.Comparison.Text(out))
+	}
+	if m.Growth != nil {
+		faults = append(faults, m.Growth.Text(out))
+	}
+	if m.Refusals != nil {
+		faults = append(faults, m.Refusals.Text(out))
+	}
+	if m.Idle != nil {
+		faults = append(faults, m.Idle.Text(out))
+	}
+	return errors.Join(faults...)
+}
+
+// writable finds out before minutes are spent whether the report can be written.
+func writable(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report for everybody
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func writeJSON(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // a report for everybody
 }

@@ -1,10 +1,13 @@
 // Package bench measures the service against a program that does the same with one-row
 // SQL, on one machine and one PostgreSQL, in one run.
 //
-// Machines drift, so only ratios count: in every round each arm runs for a moment, one
-// after the other, and an arm's rate is divided by that of its base in the same round.
-// Reported are the median of those ratios and the interval in which it lies with 95 %
-// certainty. Results are printed and never judged.
+// Machines drift, so only ratios count: in every round each arm runs for a moment, next to
+// those it is compared with, and its rate is divided by that of its base in the same
+// round. Reported are the median of those ratios and the interval in which it lies with
+// 95 % certainty. CPU, write-ahead log and buffers for an event drift less and are
+// reported beside it. Results are printed; nothing here fails because of them.
+//
+// Server, callers and PostgreSQL are processes of their own, so that CPU can be told apart.
 package bench
 
 import (
@@ -12,74 +15,152 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
-// Options say what is measured.
+// Options say how it is measured.
 type Options struct {
-	// DatabaseURL is a database to use, which should be empty: what is measured stays in
-	// it, save for the schema of the base. Empty: a durable PostgreSQL in a temporary
-	// directory.
+	// DatabaseURL is a database to use, reached without a pooler, which should be empty: what
+	// is measured stays in it, save for the schema of the base. Empty: a durable PostgreSQL
+	// in a temporary directory.
 	DatabaseURL string
-	// Server is the command that serves a database, without its flags: it is run in a
-	// process of its own.
-	Server []string
+	// Program is the command of this program, without its arguments. It is run with "serve"
+	// and with [EchoArgs], in processes of their own.
+	Program []string
 	// Pairs is the number of rounds.
 	Pairs int
 	// Duration is how long each arm runs in each round.
 	Duration time.Duration
-	// Callers are the numbers of callers at the same time.
-	Callers []int
+	// Only limits a comparison to some of [Names]; a name without its number means all
+	// numbers of callers. Empty: all.
+	Only []string
 	// Progress takes a line now and then. nil: none.
 	Progress io.Writer
 }
 
-// Run measures.
-func Run(ctx context.Context, o Options) (report *Report, err error) {
+func (o *Options) check() error {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	if o.Pairs < 1 || o.Duration <= 0 || len(o.Callers) == 0 || len(o.Server) == 0 {
-		return nil, errors.New("bench: pairs, duration, callers and server are required")
+	if o.Pairs < 1 || o.Duration <= 0 || len(o.Program) == 0 {
+		return errors.New("bench: pairs, duration and program are required")
 	}
-	s, err := newSite(ctx, o)
-	if err != nil {
-		return nil, err
+	if unknown := unknownNames((&site{}).catalogue(), o.Only); len(unknown) > 0 {
+		return fmt.Errorf("%w: %s; there are %s", ErrUnknownName, strings.Join(unknown, ", "), strings.Join(Names(), ", "))
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	arms, err := s.arms(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	runs, err := measure(ctx, s, arms, o)
-	if err != nil {
-		return nil, err
-	}
-	return s.report(arms, runs, o), nil
+	return nil
 }
 
-// measure runs every arm once in every round. The order changes from round to round, so
-// that what an arm leaves behind falls on each of the others in turn.
-func measure(ctx context.Context, s *site, arms []*arm, o Options) ([][]run, error) {
-	runs := make([][]run, len(arms))
-	for _, a := range arms { // warm caches, connections and plans
-		if _, err := s.slot(ctx, a, min(o.Duration, 300*time.Millisecond)); err != nil {
+// ErrUnknownName refuses what is in no comparison.
+var ErrUnknownName = errors.New("unknown names")
+
+func (o *Options) say(format string, args ...any) { fmt.Fprintf(o.Progress, format+"\n", args...) }
+
+// wants tells whether a part of the comparison is asked for.
+func (o *Options) wants(part string) bool {
+	if len(o.Only) == 0 {
+		return true
+	}
+	for _, name := range o.Only {
+		if name == part {
+			return true
+		}
+	}
+	return false
+}
+
+// patience is how long a run may take beyond what its slots add up to.
+const patience = 5 * time.Minute
+
+// bounded ends a run that takes three times as long as it should.
+func bounded(ctx context.Context, expected time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, 3*expected+patience, errors.New("it took far longer than it should: the machine is too busy to measure on"))
+}
+
+// Compare measures all arms against their bases, the latency beside direct SQL's, and
+// some arms once more beside a long transaction of somebody else.
+func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s := newSite(o)
+	arms := choose(s.catalogue(), o.Only)
+	ctx, cancel := bounded(ctx, time.Duration(len(arms)*(o.Pairs+4))*(o.Duration+recordsBehind))
+	defer cancel()
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(ctx, arms); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, arms); err != nil {
+		return nil, err
+	}
+	return s.compare(ctx, arms)
+}
+
+func (s *site) compare(ctx context.Context, arms []*arm) (*Comparison, error) {
+	c := &Comparison{Setting: s.setting(), LiveClaims: live}
+	if len(arms) > 0 {
+		runs, err := s.rounds(ctx, arms)
+		if err != nil {
+			return nil, err
+		}
+		if c.Connections, err = s.db.sessions(ctx); err != nil {
+			return nil, err
+		}
+		buffers, err := s.allBuffers(ctx, arms)
+		if err != nil {
+			return nil, err
+		}
+		c.Rows, c.legend = s.rows(arms, runs, func(a *arm) float64 { return buffers[a] }), legend(arms)
+		c.Memory = mostMemory(arms, runs)
+	}
+	if !s.wants(partHeld) && !s.wants(partLatency) {
+		return c, nil
+	}
+	return c, s.besideStranger(ctx, c)
+}
+
+// rounds runs every arm once in every round. The order changes from round to round, so
+// that what an arm leaves behind falls on each of the others in turn; the arms of a group
+// stay together.
+func (s *site) rounds(ctx context.Context, arms []*arm) (map[*arm][]run, error) {
+	s.say("warming up")
+	for _, a := range arms { // caches, connections and plans
+		if _, err := s.slot(ctx, a, min(s.Duration, 300*time.Millisecond)); err != nil {
 			return nil, err
 		}
 	}
-	for round := range o.Pairs {
-		fmt.Fprintf(o.Progress, "round %d of %d\n", round+1, o.Pairs)
-		for i := range arms {
-			n := (i + round) % len(arms)
-			if round%2 == 1 {
-				n = len(arms) - 1 - n
-			}
-			r, err := s.slot(ctx, arms[n], o.Duration)
+	runs := map[*arm][]run{}
+	for round := range s.Pairs {
+		s.say("round %d of %d", round+1, s.Pairs)
+		for _, a := range order(arms, round) {
+			r, err := s.slot(ctx, a, s.Duration)
 			if err != nil {
 				return nil, err
 			}
-			runs[n] = append(runs[n], r)
+			runs[a] = append(runs[a], r)
 		}
 	}
 	return runs, nil
+}
+
+// allBuffers finds the buffers of each arm, away from the rounds: it ends sessions.
+func (s *site) allBuffers(ctx context.Context, arms []*arm) (buffers map[*arm]float64, err error) {
+	s.say("counting buffers")
+	if err := s.autovacuum(ctx, s.db, "off"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.autovacuum(context.WithoutCancel(ctx), s.db, "on")) }()
+	buffers = map[*arm]float64{}
+	for _, a := range arms {
+		buffers[a] = -1
+		if a.way == overEcho {
+			continue
+		}
+		if buffers[a], err = s.buffers(ctx, a, s.Duration); err != nil {
+			return nil, err
+		}
+	}
+	return buffers, nil
 }

@@ -2,110 +2,113 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
+	"github.com/idemsvc/idemsvc/internal/childproc"
 )
 
 const (
-	source    = "bench"
-	batchSize = 100
+	namespace = "bench"
+	consumer  = "bench"
+	// connections are those of all callers together, as a fleet has several.
+	connections = 4
+	startTime   = 30 * time.Second
+	// moreSettings leads the variables that set something for the server under test.
+	moreSettings = "IDEMSVC_BENCH_SERVER_"
+	// reads is more than the server has connections: that many reads meet all that are dead.
+	reads = 16
 )
 
-// result is what completions store.
-var result = []byte("invoice/0123456789")
-
-// freshID is an event ID as providers give them: random.
-func freshID() string { return "evt_" + rand.Text() }
-
-// claimOf asks for an event, ordered by a version of a resource of its own if wanted.
-func claimOf(id string, ordered bool) *pb.ClaimEventRequest {
-	r := &pb.ClaimEventRequest{
-		Namespace: namespace, Consumer: consumer, Claimant: idemsvc.NewClaimant(), Event: &pb.Event{Source: source, EventId: id},
-	}
-	if ordered {
-		r.Event.Resource = &pb.Resource{Type: "order", Id: id}
-		r.Ordering = idemsvc.LatestWins(idemsvc.Sequence(1))
-	}
-	return r
+// service is a server in a process of its own, so that its CPU can be told from the
+// callers', and its clients in this one.
+type service struct {
+	undo
+	proc     *childproc.Process
+	addr     string
+	clients  []*idemsvc.Client
+	sessions []*idemsvc.Session
 }
 
-func granted(r *pb.ClaimEventResponse) ([]byte, error) {
-	if r.GetOutcome() != pb.ClaimOutcome_CLAIM_OUTCOME_CLAIMED {
-		return nil, fmt.Errorf("a fresh event was answered %v", r.GetOutcome())
-	}
-	return r.GetClaim().GetToken(), nil
-}
-
-// unaryEvent claims and completes one fresh event.
-func unaryEvent(ctx context.Context, c *idemsvc.Client, id string, ordered bool) (int, error) {
-	r, err := c.Idempotency().ClaimEvent(ctx, claimOf(id, ordered))
-	if err != nil {
-		return 0, err
-	}
-	token, err := granted(r)
-	if err != nil {
-		return 0, err
-	}
-	_, err = c.Idempotency().CompleteEvent(ctx, &pb.CompleteEventRequest{Token: token, Result: result})
-	return 1, err
-}
-
-// unaryDuplicate asks for an event that is finished, and gets its result.
-func unaryDuplicate(ctx context.Context, c *idemsvc.Client, id string) (int, error) {
-	r, err := c.Idempotency().ClaimEvent(ctx, claimOf(id, false))
-	if err == nil && (r.GetOutcome() != pb.ClaimOutcome_CLAIM_OUTCOME_ALREADY_PROCESSED || len(r.GetExisting().GetResult()) == 0) {
-		err = fmt.Errorf("a duplicate was answered %v", r.GetOutcome())
-	}
-	return 1, err
-}
-
-// sessionEvent claims and completes one fresh event over a stream.
-func sessionEvent(ctx context.Context, s *idemsvc.Session) (int, error) {
-	r, err := s.Do(ctx, &pb.SessionRequest{Command: &pb.SessionRequest_ClaimEvent{ClaimEvent: claimOf(freshID(), false)}})
-	if err != nil {
-		return 0, err
-	}
-	token, err := granted(r.GetClaimEvent())
-	if err != nil {
-		return 0, err
-	}
-	_, err = s.Do(ctx, &pb.SessionRequest{Command: &pb.SessionRequest_CompleteEvent{
-		CompleteEvent: &pb.CompleteEventRequest{Token: token, Result: result},
-	}})
-	return 1, err
-}
-
-// batchEvents claims and completes many fresh events in two calls, and returns their IDs.
-func batchEvents(ctx context.Context, c *idemsvc.Client) ([]string, error) {
-	ids := make([]string, batchSize)
-	claim := &pb.ClaimEventsRequest{Namespace: namespace, Consumer: consumer, Claimant: idemsvc.NewClaimant()}
-	for i := range ids {
-		ids[i] = freshID()
-		claim.Items = append(claim.Items, &pb.ClaimItem{Event: &pb.Event{Source: source, EventId: ids[i]}})
-	}
-	claimed, err := c.Idempotency().ClaimEvents(ctx, claim)
+// serve starts the server on a database as «serve» does: with all its defaults, and with
+// its log going to a pipe that is read.
+func serve(ctx context.Context, program []string, databaseURL string) (*service, error) {
+	at, err := withName(databaseURL, appServer)
 	if err != nil {
 		return nil, err
 	}
-	complete := &pb.CompleteEventsRequest{}
-	for _, r := range claimed.GetResults() {
-		token, err := granted(r.GetResponse())
+	env := []string{"IDEMSVC_DATABASE_URL=" + at, "IDEMSVC_LISTEN=127.0.0.1:0", "IDEMSVC_NAMESPACES=" + namespace}
+	for _, kv := range os.Environ() {
+		if setting, ok := strings.CutPrefix(kv, moreSettings); ok {
+			env = append(env, "IDEMSVC_"+setting)
+		}
+	}
+	return start(ctx, program, []string{"serve"}, env)
+}
+
+// start starts a server and connects to it.
+func start(ctx context.Context, program, args, env []string) (*service, error) {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program[0], slices.Concat(program[1:], args)...) //nolint:gosec // this program
+	cmd.Env = append(childproc.Environ("IDEMSVC_"), env...)
+	said := &childproc.Tail{}
+	cmd.Stderr = said
+	server, err := childproc.StartListener(cmd, startTime)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w%s", args[len(args)-1], err, said)
+	}
+	v := &service{proc: server.Process, addr: server.Addr}
+	v.later(func() error {
+		if err := server.Stop(startTime); err != nil {
+			return fmt.Errorf("%s: %w%s", args[len(args)-1], err, said)
+		}
+		return nil
+	})
+	return v, v.dial(ctx, connections)
+}
+
+// dial makes clients, each with a session.
+func (v *service) dial(ctx context.Context, clients int) error {
+	for range clients {
+		c, err := idemsvc.Dial(v.addr, idemsvc.WithNamespace(namespace), idemsvc.WithConsumer(consumer))
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", err, idemsvc.ItemErr(r.GetError()))
+			return err
 		}
-		complete.Items = append(complete.Items, &pb.CompleteEventRequest{Token: token, Result: result})
+		v.later(c.Close)
+		session := c.Session(context.WithoutCancel(ctx))
+		v.later(session.Close)
+		v.clients, v.sessions = append(v.clients, c), append(v.sessions, session)
 	}
-	done, err := c.Idempotency().CompleteEvents(ctx, complete)
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+func (v *service) client(caller int) *idemsvc.Client   { return v.clients[caller%len(v.clients)] }
+func (v *service) session(caller int) *idemsvc.Session { return v.sessions[caller%len(v.sessions)] }
+
+// pid is the server's process; 0 where there is none.
+func (v *service) pid() int {
+	if v == nil {
+		return 0
 	}
-	for _, r := range done.GetResults() {
-		if r.GetError() != nil {
-			return nil, idemsvc.ItemErr(r.GetError())
+	return v.proc.PID()
+}
+
+// renewed ends all sessions of the database, and asks the server until it has new ones.
+func renewed(ctx context.Context, db *database, v *service) error {
+	if err := db.endSessions(ctx); err != nil {
+		return err
+	}
+	for range reads {
+		// Errors tell of a session that was ended; the client repeats those by itself.
+		_, err := v.clients[0].Operations().GetServerInfo(ctx, &pb.GetServerInfoRequest{})
+		if err != nil && ctx.Err() != nil {
+			return err
 		}
 	}
-	return ids, nil
+	return nil
 }

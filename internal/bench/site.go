@@ -1,204 +1,118 @@
 package bench
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"runtime"
+	"math/rand/v2"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	idemsvc "github.com/idemsvc/idemsvc/clients/go"
-	"github.com/idemsvc/idemsvc/internal/childproc"
-	"github.com/idemsvc/idemsvc/storage/postgres"
-	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 const (
-	namespace = "bench"
-	consumer  = "bench"
-	// connections are those of a client with many callers, as a fleet has several.
-	connections = 4
-	startTime   = 30 * time.Second
+	// finished is how many finished events duplicates are asked for: more than the server
+	// remembers (32768), so that it has to look.
+	finished = 40_000
+	// live is how many claims are alive while everything runs, and longLease how long they
+	// live: longer than any run.
+	live      = 5000
+	longLease = 12 * time.Hour
+	// bulk is how many events a call of the preparation has.
+	bulk = 1000
 )
 
-// site is what is measured: a database, a server in a process of its own, and clients.
+// site is what a comparison is made on.
 type site struct {
-	url        string
-	admin      *pgxpool.Pool
-	postmaster int // 0: not on this machine
-	server     *childproc.Process
-	clients    []*idemsvc.Client
-	sessions   []*idemsvc.Session
-	direct     map[int]*pgxpool.Pool // by size
-	settings   []string              // of the database, for the report
-	closers    []func() error
+	stage
+	Options
+	direct   map[int]*pgxpool.Pool // by size
+	best     map[int]int           // size by callers
+	finished []string
 }
 
-func (s *site) later(f func() error) { s.closers = append(s.closers, f) }
-
-func (s *site) close() error {
-	var faults []error
-	for _, f := range slices.Backward(s.closers) {
-		faults = append(faults, f())
-	}
-	s.closers = nil
-	return errors.Join(faults...)
+// ownSettings are those of a PostgreSQL of our own: checkpoints inside a short run would fall on one
+// arm and not on another.
+func ownSettings() map[string]string {
+	return map[string]string{"max_connections": "300", "shared_buffers": "256MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
 }
 
-func newSite(ctx context.Context, o Options) (s *site, err error) {
-	s = &site{direct: map[int]*pgxpool.Pool{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	if err := s.openDatabase(ctx, o); err != nil {
-		return nil, err
+func newSite(o Options) *site {
+	return &site{stage: stage{cluster: &cluster{}}, Options: o, direct: map[int]*pgxpool.Pool{}, best: map[int]int{}}
+}
+
+// open starts what the arms need.
+func (s *site) open(ctx context.Context, arms []*arm) error {
+	var err error
+	if s.db, err = s.cluster.open(ctx, s.DatabaseURL, ownSettings()); err != nil {
+		return err
 	}
 	if err := s.openBase(ctx); err != nil {
-		return nil, err
-	}
-	addr, err := s.serve(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	for range connections {
-		c, err := idemsvc.Dial(addr, idemsvc.WithNamespace(namespace), idemsvc.WithConsumer(consumer))
-		if err != nil {
-			return nil, err
-		}
-		s.later(c.Close)
-		session := c.Session(context.WithoutCancel(ctx))
-		s.later(session.Close)
-		s.clients, s.sessions = append(s.clients, c), append(s.sessions, session)
-	}
-	return s, nil
-}
-
-func (s *site) openDatabase(ctx context.Context, o Options) error {
-	s.url = o.DatabaseURL
-	if s.url == "" {
-		dir, err := os.MkdirTemp("", "idemsvc-bench-")
-		if err != nil {
-			return err
-		}
-		s.later(func() error { return os.RemoveAll(dir) })
-		if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
-			return err
-		}
-		own, err := embedded.Start(ctx, embedded.Options{DataDir: dir + "/postgres", Durable: true, Settings: map[string]string{
-			// Checkpoints inside a short run would fall on one arm and not on another.
-			"max_connections": "300", "shared_buffers": "256MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h",
-		}})
-		if err != nil {
-			return err
-		}
-		s.later(func() error { return own.Stop(context.WithoutCancel(ctx)) })
-		s.url = own.URL("postgres")
-	}
-	if _, err := postgres.Migrate(ctx, s.url, postgres.MigrateOptions{}); err != nil {
 		return err
 	}
-	admin, err := poolOf(ctx, s.url, 1)
+	if s.service, err = serve(ctx, s.Program, s.db.url); s.service != nil {
+		s.later(s.service.close)
+	}
 	if err != nil {
 		return err
 	}
-	s.admin = admin
-	s.later(func() error { admin.Close(); return nil })
-	var backend int
-	if err := admin.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
-		return err
-	}
-	s.postmaster = postmasterOf(backend)
-	for _, name := range []string{"server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"} {
-		var value string
-		if err := admin.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value); err != nil {
+	if slices.ContainsFunc(arms, func(a *arm) bool { return a.way == overEcho }) {
+		if s.echo, err = start(ctx, s.Program, EchoArgs, []string{"GOGC=400"}); s.echo != nil { // as the server's default
+			s.later(s.echo.close)
+		}
+		if err != nil {
 			return err
 		}
-		s.settings = append(s.settings, name+"="+value)
 	}
 	return nil
 }
 
-func poolOf(ctx context.Context, url string, size int) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, errors.New("the database URL cannot be read")
+// prepare makes the claims that live during the whole run, the finished events that
+// duplicates are asked for, and finds the base's best pools.
+func (s *site) prepare(ctx context.Context, arms []*arm) error {
+	if err := liveClaims(ctx, s.service, live); err != nil {
+		return err
 	}
-	cfg.MaxConns = int32(size) //nolint:gosec // few
-	return pgxpool.NewWithConfig(ctx, cfg)
-}
-
-// serve runs the server in a process of its own, so that its CPU can be told from the
-// callers', and returns its address.
-func (s *site) serve(ctx context.Context, o Options) (string, error) {
-	args := slices.Concat(o.Server[1:], []string{"serve"})
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), o.Server[0], args...)
-	cmd.Env = append(childproc.Environ("IDEMSVC_"),
-		"IDEMSVC_DATABASE_URL="+s.url, "IDEMSVC_LISTEN=127.0.0.1:0", "IDEMSVC_NAMESPACES="+namespace, "IDEMSVC_LOG_LEVEL=error")
-	for _, kv := range os.Environ() {
-		if setting, ok := strings.CutPrefix(kv, "IDEMSVC_BENCH_SERVER_"); ok { // more settings for the server under test
-			cmd.Env = append(cmd.Env, "IDEMSVC_"+setting)
+	var callers []int
+	for _, a := range arms {
+		if a.behind > 0 && len(s.finished) == 0 {
+			s.say("making finished events")
+			if err := s.finish(ctx); err != nil {
+				return err
+			}
+		}
+		if a.base == nil && !slices.Contains(callers, a.callers) {
+			callers = append(callers, a.callers)
 		}
 	}
-	cmd.Stderr = os.Stderr
-	read, write, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	cmd.Stdout = write
-	s.server, err = childproc.Start(cmd, syscall.SIGTERM)
-	_ = write.Close()
-	if err != nil {
-		return "", errors.Join(err, read.Close())
-	}
-	s.later(func() error {
-		_ = s.server.Signal(syscall.SIGTERM)
-		select {
-		case <-s.server.Done():
-		case <-time.After(startTime):
-			_ = s.server.Signal(os.Kill)
-			<-s.server.Done()
+	return s.calibrate(ctx, callers, s.Duration)
+}
+
+// liveClaims makes claims that nobody ends.
+func liveClaims(ctx context.Context, v *service, n int) error {
+	for range n / bulk {
+		req := freshBatch(bulk)
+		req.Lease = durationpb.New(longLease)
+		if _, err := claimAll(ctx, v, 0, req); err != nil {
+			return err
 		}
-		return errors.Join(read.Close(), s.server.Err())
-	})
-	return address(read, s.server.Done())
+	}
+	return nil
 }
 
-// address reads where the server listens from what it prints.
-func address(out io.Reader, ended <-chan struct{}) (string, error) {
-	line := make(chan string, 1)
-	go func() {
-		r := bufio.NewReader(out)
-		text, _ := r.ReadString('\n')
-		line <- text
-		_, _ = io.Copy(io.Discard, r)
-	}()
-	var text string
-	select {
-	case text = <-line:
-	case <-ended:
-		text = <-line
-	case <-time.After(startTime):
+// finish makes finished events on both sides.
+func (s *site) finish(ctx context.Context) error {
+	for range finished / bulk {
+		req := freshBatch(bulk)
+		if _, err := many(ctx, s.service, 0, req); err != nil {
+			return err
+		}
+		for _, item := range req.GetItems() {
+			s.finished = append(s.finished, item.GetEvent().GetEventId())
+		}
 	}
-	_, rest, ok := strings.Cut(text, "listens on ")
-	addr, _, _ := strings.Cut(rest, ",")
-	if !ok {
-		return "", fmt.Errorf("the server did not start: %q", text)
-	}
-	return addr, nil
+	_, err := s.db.admin.Exec(ctx, baseFinished, namespace, consumer, source, s.finished, result)
+	return err
 }
 
-// machine names what all of this runs on.
-func machine() string {
-	return fmt.Sprintf("%d CPUs, %s/%s, %s; callers, server and database share it", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-}
+func (s *site) anyFinished() string { return s.finished[rand.IntN(len(s.finished))] } //nolint:gosec // any will do

@@ -8,6 +8,13 @@ import (
 // resamples is how often the bootstrap draws.
 const resamples = 4000
 
+// Interval is a median and where it lies with 95 % certainty, by bootstrap.
+type Interval struct {
+	Low    float64 `json:"low"`
+	Median float64 `json:"median"`
+	High   float64 `json:"high"`
+}
+
 func median(values []float64) float64 {
 	v := slices.Clone(values)
 	slices.Sort(v)
@@ -18,10 +25,9 @@ func median(values []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// interval is where the median lies with 95 % certainty, by bootstrap.
-func interval(values []float64) (low, high float64) {
+func intervalOf(values []float64) Interval {
 	if len(values) == 0 {
-		return 0, 0
+		return Interval{}
 	}
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same numbers give the same interval
 	medians := make([]float64, resamples)
@@ -33,5 +39,13 @@ func interval(values []float64) (low, high float64) {
 		medians[i] = median(draw)
 	}
 	slices.Sort(medians)
-	return medians[resamples*25/1000], medians[resamples*975/1000-1]
+	return Interval{medians[resamples*25/1000], median(values), medians[resamples*975/1000-1]}
+}
+
+// quantile is the value below which a share of the sorted values lies.
+func quantile[T int64 | float64](sorted []T, share float64) T {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }

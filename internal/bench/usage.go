@@ -14,31 +14,43 @@ import (
 // tick is the unit of CPU time in /proc: USER_HZ, which is 100 on every Linux.
 const tick = 10_000 // microseconds
 
-// usage is what was used since some beginning.
+// usage is what was used since some beginning. CPU is in microseconds.
 type usage struct {
-	postgres int64 // CPU of the database in microseconds, all its processes; -1: not to be told
-	server   int64 // CPU of the server
-	client   int64 // CPU of this process
+	postgres int64 // the database, all its processes
+	server   int64 // the server that is asked
+	client   int64 // this process
 	wal      int64 // bytes of write-ahead log
+}
+
+func (u usage) plus(v usage) usage {
+	return usage{postgres: u.postgres + v.postgres, server: u.server + v.server, client: u.client + v.client, wal: u.wal + v.wal}
 }
 
 func (u usage) minus(v usage) usage {
 	return usage{postgres: u.postgres - v.postgres, server: u.server - v.server, client: u.client - v.client, wal: u.wal - v.wal}
 }
 
-func (s *site) usage(ctx context.Context) (usage, error) {
-	var u usage
-	if err := s.admin.QueryRow(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&u.wal); err != nil {
+// accounted tells whether this machine says what a process used.
+func accounted() bool {
+	_, err := readProcess(os.Getpid())
+	return err == nil
+}
+
+// used is what has been used so far. A postmaster or server of 0 is not looked at, and
+// nothing but the log is where the machine does not tell.
+func used(ctx context.Context, db *database, postmaster, server int) (u usage, err error) {
+	if u.wal, err = db.wal(ctx); err != nil || !accounted() {
 		return u, err
 	}
-	var err error
-	if s.postmaster != 0 {
-		if u.postgres, err = family(s.postmaster); err != nil {
+	if postmaster != 0 {
+		if u.postgres, err = family(postmaster); err != nil {
 			return u, err
 		}
 	}
-	if u.server, err = cpu(s.server.PID()); err != nil {
-		return u, err
+	if server != 0 {
+		if u.server, err = cpu(server); err != nil {
+			return u, err
+		}
 	}
 	u.client, err = cpu(os.Getpid())
 	return u, err
@@ -49,6 +61,7 @@ type process struct {
 	parent           int
 	name             string
 	own, ofDeadChild int64 // CPU in ticks
+	pages            int64 // in memory
 }
 
 func readProcess(pid int) (process, error) {
@@ -61,26 +74,23 @@ func readProcess(pid int) (process, error) {
 		return process{}, fmt.Errorf("/proc/%d/stat cannot be read", pid)
 	}
 	f := strings.Fields(string(data[shut+1:]))
-	const parent, user, childSystem = 1, 11, 14 // ppid, utime, stime, cutime, cstime
-	if len(f) <= childSystem {
+	const parent, user, childSystem, resident = 1, 11, 14, 21 // ppid, utime, stime, cutime, cstime, rss
+	if len(f) <= resident {
 		return process{}, fmt.Errorf("/proc/%d/stat is short", pid)
 	}
 	p := process{name: string(data[open+1 : shut])}
 	var faults []error
-	if p.parent, err = strconv.Atoi(f[parent]); err != nil {
-		faults = append(faults, err)
-	}
-	for i := user; i <= childSystem; i++ {
-		n, err := strconv.ParseInt(f[i], 10, 64)
+	number := func(field int) int64 {
+		n, err := strconv.ParseInt(f[field], 10, 64)
 		if err != nil {
 			faults = append(faults, err)
 		}
-		if i < user+2 {
-			p.own += n
-		} else {
-			p.ofDeadChild += n
-		}
+		return n
 	}
+	p.parent = int(number(parent))
+	p.own = number(user) + number(user+1)
+	p.ofDeadChild = number(childSystem-1) + number(childSystem)
+	p.pages = number(resident)
 	return p, errors.Join(faults...)
 }
 
@@ -88,6 +98,15 @@ func readProcess(pid int) (process, error) {
 func cpu(pid int) (int64, error) {
 	p, err := readProcess(pid)
 	return p.own * tick, err
+}
+
+// memory is how many bytes of a process are in memory; 0 where that cannot be told.
+func memory(pid int) int64 {
+	p, err := readProcess(pid)
+	if pid == 0 || err != nil {
+		return 0
+	}
+	return p.pages * int64(os.Getpagesize())
 }
 
 // family is the CPU time of a process and its children, dead ones too.
