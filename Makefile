@@ -8,9 +8,10 @@ GOLANGCI_LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 # Packages whose tests are about PostgreSQL itself.
 PG_PACKAGES := ./internal/pgtest/... ./storage/postgres/...
 
-# The program, and flags for measuring, such as BENCH_FLAGS=--quick.
+# The program, and flags for two of its commands, such as BENCH_FLAGS=--quick.
 IDEMSVC := build/idemsvc
 BENCH_FLAGS :=
+DEMO_FLAGS :=
 
 # Most tests wait for a database rather than for a core.
 TEST_FLAGS := -race -count=1 -parallel=8 -timeout=20m
@@ -19,41 +20,60 @@ TEST_FLAGS := -race -count=1 -parallel=8 -timeout=20m
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Brings what is missing, or says what is. Run as «$(call with,run)»: the folder of
+# PostgreSQL's programs may come out of it.
+with = bin=$$(scripts/bootstrap.sh $(1)) && export IDEMSVC_PG_BIN=$$bin &&
+
 .PHONY: bootstrap
-bootstrap: ## Install what is missing to run and test (as root), or say what is
-	@scripts/bootstrap.sh
+bootstrap: ## Install what is missing to run and test, or say what is
+	@scripts/bootstrap.sh test >/dev/null
 
 .PHONY: build
 build: ## Compile everything
 	go build ./...
 
+# As it is shipped, so that nothing is compiled twice.
 .PHONY: idemsvc
 idemsvc:
-	go build -o $(IDEMSVC) ./cmd/idemsvc
+	@command -v go >/dev/null || { echo "Go is missing; go.mod says which version is needed" >&2; exit 1; }
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.stamp=$$(scripts/version.sh)" -o $(IDEMSVC) ./cmd/idemsvc
+
+.PHONY: dist
+dist: ## Make what is shipped, in dist/: static programs, OCI images, licences, checksums
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(scripts/version.sh --date)} go run ./internal/dist -version "$$(scripts/version.sh)"
 
 .PHONY: run
-run: bootstrap idemsvc ## Serve on 127.0.0.1:7443, with a PostgreSQL of its own in data/
-	exec $(IDEMSVC) serve
+run: idemsvc ## Serve on 127.0.0.1:7443, with a PostgreSQL of its own in data/
+	$(call with,run) dir=$$(scripts/data-dir.sh) && exec $(IDEMSVC) serve --data-dir "$$dir"
 
 .PHONY: bench
-bench: bootstrap idemsvc ## Measure against one-row SQL on this machine (BENCH_FLAGS=--quick: less)
-	exec $(IDEMSVC) bench $(BENCH_FLAGS)
+bench: idemsvc ## Measure against one-row SQL on this machine (BENCH_FLAGS=--quick: less)
+	$(call with,run) exec $(IDEMSVC) bench $(BENCH_FLAGS)
+
+.PHONY: demo
+demo: idemsvc ## Show a storm of webhooks with and without idemsvc (DEMO_FLAGS=--quick: shorter)
+	$(call with,run) exec $(IDEMSVC) demo $(DEMO_FLAGS)
 
 .PHONY: test
-test: bootstrap ## Run all tests with the race detector, on an installed PostgreSQL and PgBouncer
-	go test $(TEST_FLAGS) ./...
+test: ## Run all tests with the race detector, on PostgreSQL and PgBouncer
+	$(call with,test) go test $(TEST_FLAGS) ./...
 
 .PHONY: test-pg-newer
 test-pg-newer: bootstrap ## Run the storage tests on a newer PostgreSQL major version
 	bin=$$(scripts/pg-newer.sh); IDEMSVC_PG_BIN=$$bin go test $(TEST_FLAGS) $(PG_PACKAGES)
 
+.PHONY: clients
+clients: ## Install and compile the clients for Python, TypeScript and Java
+	scripts/clients.sh build
+
 .PHONY: generate
 generate: ## Regenerate the code that is made from the contract
 	scripts/proto.sh generate
 	scripts/proto.sh image
+	scripts/clients.sh generate
 
 .PHONY: lint
-lint: lint-go lint-proto ## Check everything that needs no test
+lint: lint-go lint-proto lint-clients ## Check everything that needs no test
 
 .PHONY: lint-go
 lint-go: ## Check the Go code and its modules
@@ -66,6 +86,10 @@ lint-proto: ## Check the contract, its compatibility and the code made from it
 	scripts/proto.sh lint
 	scripts/proto.sh breaking
 	scripts/proto.sh drift
+
+.PHONY: lint-clients
+lint-clients: ## Check the stubs for other languages
+	scripts/clients.sh drift
 
 .PHONY: fmt
 fmt: ## Format the Go code
