@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -77,7 +78,7 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
-	if e.Field != "" {
+	if e.Field != "" && !strings.Contains(e.Message, e.Field) {
 		text += " (" + e.Field + ")"
 	}
 	return text

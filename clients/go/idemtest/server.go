@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
@@ -26,8 +28,9 @@ const (
 )
 
 const (
-	bufferBytes = 1 << 20
-	stopTimeout = 5 * time.Second
+	bufferBytes  = 1 << 20
+	startTimeout = 10 * time.Second
+	stopTimeout  = 5 * time.Second
 )
 
 // Option changes how a server is made.
@@ -115,20 +118,52 @@ func (s *Server) start() error {
 		s.lis, s.dial = buffer, buffer.DialContext
 	}
 	go func() { s.served <- s.srv.Serve(s.lis) }()
-	return nil
+	return s.ready()
+}
+
+// ready waits until the server says that it serves, so that no first call is turned away.
+func (s *Server) ready() error {
+	conn, err := grpc.NewClient(s.target(), append(s.dialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	watch, err := healthpb.NewHealthClient(conn).Watch(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		return err
+	}
+	for {
+		state, err := watch.Recv()
+		if err != nil || state.GetStatus() == healthpb.HealthCheckResponse_SERVING {
+			return err
+		}
+	}
+}
+
+func (s *Server) target() string {
+	if s.dial == nil {
+		return s.lis.Addr().String()
+	}
+	return "passthrough:///idemtest"
+}
+
+func (s *Server) dialOptions() []grpc.DialOption {
+	if s.dial == nil {
+		return nil
+	}
+	return []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.dial(ctx) })}
 }
 
 // Client makes a client of the server. Its namespace is the server's first and its
 // consumer is [Consumer] unless the options say otherwise. It is closed with the server.
 // It panics if the options are wrong.
 func (s *Server) Client(opts ...idemsvc.Option) *idemsvc.Client {
-	all := []idemsvc.Option{idemsvc.WithNamespace(s.opts.namespaces[0]), idemsvc.WithConsumer(Consumer), idemsvc.WithInsecure()}
-	target := s.lis.Addr().String()
-	if s.dial != nil {
-		target = "passthrough:///idemtest"
-		all = append(all, idemsvc.WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.dial(ctx) })))
+	all := []idemsvc.Option{
+		idemsvc.WithNamespace(s.opts.namespaces[0]), idemsvc.WithConsumer(Consumer), idemsvc.WithInsecure(), idemsvc.WithDialOptions(s.dialOptions()...),
 	}
-	c, err := idemsvc.Dial(target, append(all, opts...)...)
+	c, err := idemsvc.Dial(s.target(), append(all, opts...)...)
 	if err != nil {
 		panic(fmt.Sprint("idemtest: ", err))
 	}
