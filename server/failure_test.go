@@ -222,20 +222,3 @@ func TestMarksCannotBeForgedIntoAnything(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func FuzzSalvage(f *testing.F) {
-	f.Add([]byte("\x0a\x02\xff\xfe"))
-	f.Add([]byte{0x22, 0xff, 0xff})
-	f.Fuzz(func(_ *testing.T, data []byte) {
-		for _, msg := range []interface{ Reset() }{&pb.SessionRequest{}, &pb.ClaimEventsRequest{}} {
-			switch m := msg.(type) {
-			case *pb.SessionRequest:
-				salvage(append([]byte(nil), data...), m)
-				marksOf(m)
-			case *pb.ClaimEventsRequest:
-				salvage(append([]byte(nil), data...), m)
-				marksOf(m)
-			}
-		}
-	})
-}

@@ -187,4 +187,3 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
-

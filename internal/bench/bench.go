@@ -112,7 +112,7 @@ func (s *site) compare(ctx context.Context, arms []*arm) (*Comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Rows, c.legend = s.rows(arms, runs, func(a *arm) float64 { return buffers[a] }), legend(arms)
+		c.Rows, c.legend = s.rows(arms, runs, func(a *arm) float64 { return known(buffers, a) }), legend(arms)
 		c.Memory = mostMemory(arms, runs)
 	}
 	if !s.wants(partHeld) && !s.wants(partLatency) {
@@ -145,22 +145,12 @@ func (s *site) rounds(ctx context.Context, arms []*arm) (map[*arm][]run, error) 
 	return runs, nil
 }
 
-// allBuffers finds the buffers of each arm, away from the rounds: it ends sessions.
+// allBuffers finds the buffers of each arm.
 func (s *site) allBuffers(ctx context.Context, arms []*arm) (buffers map[*arm]float64, err error) {
 	s.say("counting buffers")
 	if err := s.autovacuum(ctx, s.db, "off"); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.autovacuum(context.WithoutCancel(ctx), s.db, "on")) }()
-	buffers = map[*arm]float64{}
-	for _, a := range arms {
-		buffers[a] = -1
-		if a.way == overEcho {
-			continue
-		}
-		if buffers[a], err = s.buffers(ctx, a, s.Duration); err != nil {
-			return nil, err
-		}
-	}
-	return buffers, nil
+	return s.buffers(ctx, arms, s.Duration)
 }

@@ -151,20 +151,6 @@ func withName(at, app string) (string, error) {
 	return u.String(), nil
 }
 
-// blocks is how many pages the database's sessions have looked at, as far as those have
-// told: a session adds up what it did now and then only, and when it ends.
-func (d *database) blocks(ctx context.Context) (n int64, err error) {
-	err = d.admin.QueryRow(ctx, "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()").Scan(&n)
-	return n, err
-}
-
-// endSessions ends all sessions but the admin's, and waits until they are gone.
-func (d *database) endSessions(ctx context.Context) error {
-	_, err := d.admin.Exec(ctx, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-		WHERE datname = current_database() AND application_name IN ($1, $2)`, appDirect, appServer)
-	return err
-}
-
 // sessions is how many connections the server has.
 func (d *database) sessions(ctx context.Context) (n int, err error) {
 	err = d.admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1", appServer).Scan(&n)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -41,6 +43,9 @@ func Echo(ctx context.Context, stdout io.Writer) error {
 	}
 	srv := grpc.NewServer(grpc.WaitForHandlers(true))
 	pb.RegisterIdempotencyServiceServer(srv, &echo{token: make([]byte, tokenSize)})
+	ready := health.NewServer() // clients ask before they call
+	ready.SetServingStatus(pb.IdempotencyService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(srv, ready)
 	fmt.Fprintf(stdout, "echo listens on %s\n", lis.Addr())
 	go func() {
 		<-ctx.Done()

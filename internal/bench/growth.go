@@ -178,7 +178,9 @@ func (g *growth) measure(ctx context.Context, r *GrowthRun) error {
 	names := g.full.arms()
 	runs := make([][2][]run, len(names))
 	for round := range g.Pairs + 1 { // the first one warms up
-		g.say("round %d of %d", round, g.Pairs)
+		if round > 0 {
+			g.say("round %d of %d", round, g.Pairs)
+		}
 		for k := range names {
 			for _, i := range turned([]int{0, 1}, round) {
 				run, err := sides[i].slot(ctx, sides[i].arms()[k], g.Duration)
@@ -191,18 +193,24 @@ func (g *growth) measure(ctx context.Context, r *GrowthRun) error {
 			}
 		}
 	}
+	g.say("counting buffers")
 	if err := g.autovacuum(ctx, g.full.db, "off"); err != nil {
 		return err
+	}
+	var arms [2][]*arm
+	var buffers [2]map[*arm]float64
+	for i, x := range sides {
+		var err error
+		arms[i] = x.arms()
+		if buffers[i], err = x.buffers(ctx, arms[i], g.Duration); err != nil {
+			return err
+		}
 	}
 	for k, a := range names {
 		w := GrowthRow{Arm: a.String(), Goal: growthGoal, BuffersRatio: -1}
 		var costs [2]Cost
 		for i, x := range sides {
-			buffers, err := x.buffers(ctx, x.arms()[k], g.Duration)
-			if err != nil {
-				return err
-			}
-			costs[i] = x.cost(runs[k][i], buffers)
+			costs[i] = x.cost(runs[k][i], known(buffers[i], arms[i][k]))
 		}
 		w.Full, w.Empty = costs[0], costs[1]
 		var rates, cpus ratios

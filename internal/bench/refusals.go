@@ -38,7 +38,8 @@ type RefusalRun struct {
 }
 
 const (
-	refusalCallers = 64
+	// refusalCallers are few: their own waiting for a core is not the server's time.
+	refusalCallers = 16
 	refusalGoal    = 5 * time.Millisecond
 	// fillers ask for so many events at once that, with the toppers' single calls, more
 	// commands want to wait than a server admits (8192 and two batches under way).
@@ -159,7 +160,7 @@ func (q *full) measure(ctx context.Context, r *RefusalRun, say func(string, ...a
 func keepTrying(ctx context.Context, call func() error) {
 	for ctx.Err() == nil {
 		_ = call()
-		_ = pause(ctx, 50*time.Millisecond)
+		_ = pause(ctx, time.Second)
 	}
 }
 

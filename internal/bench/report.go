@@ -37,6 +37,8 @@ type Row struct {
 	Arm     string `json:"arm"`
 	Callers int    `json:"callers"`
 	Base    string `json:"base"`
+	// Echo: it is grpc-go without a database, a limit rather than a way.
+	Echo bool `json:"echo,omitempty"`
 	// Ratio is of the arm's rate to its base's.
 	Ratio Interval `json:"ratio"`
 	// CPURatio is of the base's CPU for an event, PostgreSQL and server together, to the
@@ -79,7 +81,7 @@ func (s *site) rows(arms []*arm, runs map[*arm][]run, buffers func(*arm) float64
 			continue
 		}
 		w := Row{
-			Arm: a.String(), Callers: a.callers, Base: a.base.String(), Goal: a.goal, GoalPostgres: a.goalPostgres,
+			Arm: a.String(), Callers: a.callers, Base: a.base.String(), Echo: a.way == overEcho, Goal: a.goal, GoalPostgres: a.goalPostgres,
 			Ours: s.cost(runs[a], buffers(a)), Bases: s.cost(runs[a.base], buffers(a.base)),
 		}
 		var rates, cpus, postgres ratios
@@ -108,6 +110,14 @@ func (r *ratios) add(x, y float64) {
 	if x > 0 && y > 0 {
 		*r = append(*r, x/y)
 	}
+}
+
+// known is an arm's buffers; -1 for one that has none.
+func known(buffers map[*arm]float64, a *arm) float64 {
+	if n, ok := buffers[a]; ok {
+		return n
+	}
+	return -1
 }
 
 // cost adds up what the runs of an arm used.

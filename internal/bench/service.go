@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
 	"github.com/idemsvc/idemsvc/internal/childproc"
 )
@@ -22,8 +21,6 @@ const (
 	startTime   = 30 * time.Second
 	// moreSettings leads the variables that set something for the server under test.
 	moreSettings = "IDEMSVC_BENCH_SERVER_"
-	// reads is more than the server has connections: that many reads meet all that are dead.
-	reads = 16
 )
 
 // service is a server in a process of its own, so that its CPU can be told from the
@@ -96,19 +93,4 @@ func (v *service) pid() int {
 		return 0
 	}
 	return v.proc.PID()
-}
-
-// renewed ends all sessions of the database, and asks the server until it has new ones.
-func renewed(ctx context.Context, db *database, v *service) error {
-	if err := db.endSessions(ctx); err != nil {
-		return err
-	}
-	for range reads {
-		// Errors tell of a session that was ended; the client repeats those by itself.
-		_, err := v.clients[0].Operations().GetServerInfo(ctx, &pb.GetServerInfoRequest{})
-		if err != nil && ctx.Err() != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -92,13 +92,17 @@ func rowsText(out io.Writer, rows []Row) error {
 		if w.Goal > 0 {
 			goal, ok = fmt.Sprintf("≥ %.2f", w.Goal), reached(w.Ratio.Low >= w.Goal)
 		}
-		cpuLow, cpuMedian := "", ""
+		cells := []string{w.Arm, w.Base, figure(w.Ratio.Low, 2), figure(w.Ratio.Median, 2), goal, ok, "", "", against(w.Ours.PerSecond, w.Bases.PerSecond, 0)}
 		if w.CPURatio != nil {
-			cpuLow, cpuMedian = figure(w.CPURatio.Low, 2), figure(w.CPURatio.Median, 2)
+			cells[6], cells[7] = figure(w.CPURatio.Low, 2), figure(w.CPURatio.Median, 2)
 		}
-		t.line(w.Arm, w.Base, figure(w.Ratio.Low, 2), figure(w.Ratio.Median, 2), goal, ok, cpuLow, cpuMedian,
-			against(w.Ours.PerSecond, w.Bases.PerSecond, 0), against(w.Ours.Postgres, w.Bases.Postgres, 0), figure(w.Ours.Server, 0),
-			against(w.Ours.WAL, w.Bases.WAL, 0), against(w.Ours.Buffers, w.Bases.Buffers, 1))
+		if w.Echo { // which has no database
+			cells = append(cells, "", figure(w.Ours.Server, 0), "", "")
+		} else {
+			cells = append(cells, against(w.Ours.Postgres, w.Bases.Postgres, 0), figure(w.Ours.Server, 0),
+				against(w.Ours.WAL, w.Bases.WAL, 0), against(w.Ours.Buffers, w.Bases.Buffers, 1))
+		}
+		t.line(cells...)
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -118,19 +118,3 @@ func TestDeliveryRoundTrip(t *testing.T) {
 	}
 	same(t, &got, want)
 }
-
-func FuzzDecodeDetail(f *testing.F) {
-	f.Add(encodeDetail(filled[idem.Event]()))
-	f.Fuzz(func(_ *testing.T, b []byte) {
-		var e idem.Event
-		_ = decodeDetail(b, &e)
-		var x idem.Facts
-		_ = decodeFacts(b, &x)
-		var a idem.Attempt
-		_ = decodeAttempt(b, &a)
-		var fx idem.Effect
-		_ = decodeEffect(b, &fx)
-		var d storage.Delivery
-		_ = decodeDelivery(b, &d)
-	})
-}
