@@ -81,8 +81,8 @@ func (c *cli) bench() (settings, action) {
 			return err
 		}
 		m.Program = []string{self}
-		if m.quick {
-			m.Pairs, m.Duration = quickPairs, quickTime
+		if err := m.check(); err != nil {
+			return usageError{err}
 		}
 		if err := writable(file); err != nil {
 			return usageError{fmt.Errorf("--out: %w", err)}
@@ -103,6 +103,24 @@ func (c *cli) bench() (settings, action) {
 		}
 		return found.text(c.stdout)
 	}
+}
+
+// check finds what does not go together.
+func (m *measurements) check() error {
+	if m.quick {
+		m.Pairs, m.Duration = quickPairs, quickTime
+	}
+	if m.growth == 0 && !m.refusals && !m.idle {
+		return nil
+	}
+	var faults []error
+	if m.DatabaseURL != "" {
+		faults = append(faults, errors.New("--growth, --refusals and --idle use a PostgreSQL of their own, so --database-url has no use"))
+	}
+	if len(m.Only) > 0 {
+		faults = append(faults, errors.New("--growth, --refusals and --idle compare nothing, so --only has no use"))
+	}
+	return errors.Join(faults...)
 }
 
 // run measures what was asked for.

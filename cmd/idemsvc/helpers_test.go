@@ -44,7 +44,7 @@ type outcome struct {
 func idemsvcRun(t *testing.T, vars map[string]string, args ...string) outcome {
 	t.Helper()
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	code := run(ctx, args, environment(vars), strings.NewReader(""), &out, &errs)
 	return outcome{code, out.String(), errs.String()}

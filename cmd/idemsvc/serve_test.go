@@ -357,14 +357,3 @@ func TestAnUnreachableDatabaseIsUnavailable(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
-
-// A tiny run of the benchmark, to keep it working. Nothing is said about its figures.
-func TestBenchRuns(t *testing.T) {
-	t.Setenv(asProgram, "1")
-	o := idemsvcRun(t, nil, "bench", "--pairs", "1", "--duration", "100ms", "--callers", "1,4")
-	for _, want := range []string{"direct", "unary", "ordered", "session", "batch of 100", "unary duplicates"} {
-		if o.code != exitOK || !strings.Contains(o.stdout, want) {
-			t.Fatalf("%s: %+v", want, o)
-		}
-	}
-}

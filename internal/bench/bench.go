@@ -108,11 +108,11 @@ func (s *site) compare(ctx context.Context, arms []*arm) (*Comparison, error) {
 		if c.Connections, err = s.db.sessions(ctx); err != nil {
 			return nil, err
 		}
-		buffers, err := s.allBuffers(ctx, arms)
+		pages, err := s.allBuffers(ctx, arms)
 		if err != nil {
 			return nil, err
 		}
-		c.Rows, c.legend = s.rows(arms, runs, func(a *arm) float64 { return known(buffers, a) }), legend(arms)
+		c.Rows, c.legend = s.rows(arms, runs, func(a *arm) float64 { return known(pages, a) }), legend(arms)
 		c.Memory = mostMemory(arms, runs)
 	}
 	if !s.wants(partHeld) && !s.wants(partLatency) {
@@ -146,11 +146,17 @@ func (s *site) rounds(ctx context.Context, arms []*arm) (map[*arm][]run, error) 
 }
 
 // allBuffers finds the buffers of each arm.
-func (s *site) allBuffers(ctx context.Context, arms []*arm) (buffers map[*arm]float64, err error) {
+func (s *site) allBuffers(ctx context.Context, arms []*arm) (found map[*arm]float64, err error) {
 	s.say("counting buffers")
 	if err := s.autovacuum(ctx, s.db, "off"); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.autovacuum(context.WithoutCancel(ctx), s.db, "on")) }()
-	return s.buffers(ctx, arms, s.Duration)
+	var turns [][]placed
+	for _, a := range arms {
+		if a.way != overEcho {
+			turns = append(turns, []placed{{&s.stage, a}})
+		}
+	}
+	return buffers(ctx, turns, 2*s.Duration)
 }

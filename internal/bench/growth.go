@@ -172,24 +172,31 @@ func (x *grown) arms() []*arm {
 	return []*arm{served("claim", 64, claimLong), served("unary", 64, unaryEvent), served("batch", 16, batchEvent)}
 }
 
-func (g *growth) measure(ctx context.Context, r *GrowthRun) error {
-	sides := []*grown{g.full, g.empty}
+// growthTurns is how often buffers are counted, at the most.
+const growthTurns = 3
+
+func (g *growth) measure(ctx context.Context, r *GrowthRun) (err error) {
 	r.Setting = Setting{Machine: machine(g.dir), Database: g.settings, Pairs: g.Pairs, Duration: g.Duration}
-	names := g.full.arms()
-	runs := make([][2][]run, len(names))
+	sides := [2]*grown{g.full, g.empty}
+	arms := [2][]*arm{g.full.arms(), g.empty.arms()}
+	runs := map[*arm][]run{}
+	var turns [][]placed
 	for round := range g.Pairs + 1 { // the first one warms up
 		if round > 0 {
 			g.say("round %d of %d", round, g.Pairs)
 		}
-		for k := range names {
+		for k := range arms[0] {
 			for _, i := range turned([]int{0, 1}, round) {
-				run, err := sides[i].slot(ctx, sides[i].arms()[k], g.Duration)
+				done, err := sides[i].slot(ctx, arms[i][k], g.Duration)
 				if err != nil {
 					return err
 				}
 				if round > 0 {
-					runs[k][i] = append(runs[k][i], run)
+					runs[arms[i][k]] = append(runs[arms[i][k]], done)
 				}
+			}
+			if round < min(growthTurns, max(g.Pairs/3, 1)) {
+				turns = append(turns, []placed{{&g.full.stage, arms[0][k]}, {&g.empty.stage, arms[1][k]}})
 			}
 		}
 	}
@@ -197,36 +204,33 @@ func (g *growth) measure(ctx context.Context, r *GrowthRun) error {
 	if err := g.autovacuum(ctx, g.full.db, "off"); err != nil {
 		return err
 	}
-	var arms [2][]*arm
-	var buffers [2]map[*arm]float64
-	for i, x := range sides {
-		var err error
-		arms[i] = x.arms()
-		if buffers[i], err = x.buffers(ctx, arms[i], g.Duration); err != nil {
-			return err
-		}
+	pages, err := buffers(ctx, turns, 2*g.Duration)
+	if err != nil {
+		return err
 	}
-	for k, a := range names {
-		w := GrowthRow{Arm: a.String(), Goal: growthGoal, BuffersRatio: -1}
-		var costs [2]Cost
-		for i, x := range sides {
-			costs[i] = x.cost(runs[k][i], known(buffers[i], arms[i][k]))
-		}
-		w.Full, w.Empty = costs[0], costs[1]
-		var rates, cpus ratios
-		for i := range runs[k][0] {
-			rates.add(runs[k][0][i].rate(), runs[k][1][i].rate())
-			cpus.add(runs[k][0][i].cpu(), runs[k][1][i].cpu())
-		}
-		w.Ratio, w.CPURatio = intervalOf(rates), intervalOf(cpus)
-		if w.Full.Buffers > 0 && w.Empty.Buffers > 0 {
-			w.BuffersRatio = w.Full.Buffers / w.Empty.Buffers
-		}
-		r.Rows = append(r.Rows, w)
+	for k := range arms[0] {
+		r.Rows = append(r.Rows, g.row(arms[0][k], arms[1][k], runs, pages))
 	}
-	var err error
 	r.Lookups, err = g.lookups(ctx)
 	return err
+}
+
+// row compares an arm of the full side with the empty side's.
+func (g *growth) row(full, empty *arm, runs map[*arm][]run, pages map[*arm]float64) GrowthRow {
+	w := GrowthRow{
+		Arm: full.String(), Goal: growthGoal, BuffersRatio: -1,
+		Full: g.full.cost(runs[full], known(pages, full)), Empty: g.empty.cost(runs[empty], known(pages, empty)),
+	}
+	var rates, cpus ratios
+	for i := range runs[full] {
+		rates.add(runs[full][i].rate(), runs[empty][i].rate())
+		cpus.add(runs[full][i].cpu(), runs[empty][i].cpu())
+	}
+	w.Ratio, w.CPURatio = intervalOf(rates), intervalOf(cpus)
+	if w.Full.Buffers > 0 && w.Empty.Buffers > 0 {
+		w.BuffersRatio = w.Full.Buffers / w.Empty.Buffers
+	}
+	return w
 }
 
 // Text writes the report for people.

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemsvc/idemsvc/internal/bench"
+)
+
+// measure runs the benchmark in a process of its own and returns what it prints. Nothing
+// is said about speed: only that everything is measured.
+func measure(t *testing.T, args ...string) (stdout []byte) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, append([]string{"bench", "--quick"}, args...)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+dataDir(t), "IDEMSVC_DATABASE_URL=")
+	said := &lockedBuffer{}
+	cmd.Stderr = said
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its children
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, said)
+	}
+	return out
+}
+
+func TestBenchCompares(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "report.json")
+	out := measure(t, "--only", "unary64,batch", "--json", "--out", file)
+	written, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(bytes.TrimSpace(written), bytes.TrimSpace(out)) {
+		t.Errorf("the file is not what was printed: %v\n%s", err, written)
+	}
+	var r measured
+	if err := json.Unmarshal(out, &r); err != nil || r.Comparison == nil || r.Growth != nil || r.Refusals != nil || r.Idle != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	c := r.Comparison
+	var arms []string
+	for _, w := range c.Rows {
+		arms = append(arms, w.Arm+" "+w.Base)
+		if w.Ratio.Low <= 0 || w.Ratio.Low > w.Ratio.Median || w.Ratio.Median > w.Ratio.High || w.CPURatio == nil || w.CPURatio.Low <= 0 ||
+			w.PostgresRatio == nil || w.PostgresRatio.Low <= 0 || w.Goal <= 0 {
+			t.Errorf("%+v", w)
+		}
+		if w.Ours.Server <= 0 || w.Ours.Memory < 1<<20 || w.Bases.Server != 0 {
+			t.Errorf("%s: %+v", w.Arm, w)
+		}
+		sane(t, w.Arm, w.Ours)
+		sane(t, w.Base, w.Bases)
+	}
+	if want := []string{"batch16 direct16", "unary64 direct64"}; !slices.Equal(arms, want) {
+		t.Errorf("%q", arms)
+	}
+	if c.Pairs != quickPairs || c.Duration != quickTime || c.LiveClaims < 1000 || c.Connections < 1 || len(c.Machine) == 0 ||
+		!slices.Contains(c.Database, "fsync=on") || !slices.Contains(c.Database, "synchronous_commit=on") || len(c.Held)+len(c.Latency) > 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// sane fails for a cost that nothing can have.
+func sane(t *testing.T, name string, c bench.Cost) {
+	t.Helper()
+	for what, v := range map[string]float64{"rate": c.PerSecond, "CPU of PostgreSQL": c.Postgres, "CPU of the callers": c.Client, "log": c.WAL, "buffers": c.Buffers} {
+		if v <= 0 {
+			t.Errorf("%s: %s is %v", name, what, v)
+		}
+	}
+	if c.Buffers > 10_000 || c.WAL > 1e6 || c.Postgres > 1e6 {
+		t.Errorf("%s: %+v", name, c)
+	}
+}
+
+// The parts beside the rounds, and a limit without a database.
+func TestBenchLatencyAndEcho(t *testing.T) {
+	t.Parallel()
+	out := string(measure(t, "--only", "echo1,held,latency"))
+	for _, want := range []string{"\n        echo1  ", " unary64  ", " batch16  ", " 30 % service ", " 60 % direct ", "p99 is ", "grpc-go alone"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
+	}
+}
+
+func TestBenchGrowth(t *testing.T) {
+	t.Parallel()
+	var r measured
+	if out := measure(t, "--growth", "5000", "--json"); json.Unmarshal(out, &r) != nil || r.Growth == nil || r.Comparison != nil {
+		t.Fatalf("%s", out)
+	}
+	g := r.Growth
+	if g.Skipped != "" {
+		t.Skip(g.Skipped)
+	}
+	if g.Events != 5000 || g.EventBytes < 100 || g.LookupBytes < 50 || len(g.Rows) != 3 || len(g.Lookups) != 11 {
+		t.Errorf("%+v", g)
+	}
+	for _, w := range g.Rows {
+		if w.CPURatio.Low <= 0 || w.BuffersRatio <= 0 {
+			t.Errorf("%+v", w)
+		}
+		sane(t, w.Arm, w.Full)
+		sane(t, w.Arm, w.Empty)
+	}
+	for _, w := range g.Lookups {
+		if w.Full.P50 <= 0 || w.Full.P99 < w.Full.P50 || w.Empty.P50 <= 0 || w.Full.Claims != w.Empty.Claims {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+func TestBenchRefusalsAndIdle(t *testing.T) {
+	t.Parallel()
+	var r measured
+	if out := measure(t, "--refusals", "--idle", "--json"); json.Unmarshal(out, &r) != nil || r.Refusals == nil || r.Idle == nil {
+		t.Fatalf("%s", out)
+	}
+	if x := r.Refusals; x.Refused < quickRefusals || x.P50 <= 0 || x.P99 < x.P50 || x.Idle <= 0 || x.Full < x.Idle || len(x.Tenths) < 10 {
+		t.Errorf("%+v", x)
+	}
+	if x := r.Idle; x.Clients != 8 || x.Over < quickIdle || x.Server < 0 || x.Server > 1 || x.Memory <= 0 {
+		t.Errorf("%+v", x)
+	}
+}
+
+func TestBenchRefusesMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, want string }{
+		{"--only unary64,nonsense,direct64", "nonsense, direct64; there are unary1, "},
+		{"--growth 10 --only unary64", "--only has no use"},
+		{"--idle --database-url postgres://x/y", "--database-url has no use"},
+		{"--out /no/such/place/r.json", "--out: "},
+		{"extra", `unexpected argument "extra"`},
+	} {
+		o := idemsvcRun(t, nil, append([]string{"bench"}, strings.Fields(c.args)...)...)
+		if o.code != exitUsage || !strings.Contains(o.stderr, c.want) {
+			t.Errorf("%s: %+v", c.args, o)
+		}
+	}
+}
