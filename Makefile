@@ -58,6 +58,21 @@ demo: idemsvc ## Show a storm of webhooks with and without idemsvc (DEMO_FLAGS=-
 test: ## Run all tests with the race detector, on PostgreSQL and PgBouncer
 	$(call with,test) go test $(TEST_FLAGS) ./...
 
+# What a soak is to reach; its result goes to build/soak/.
+SOAK_FLAGS := -campaign.kills=500 -campaign.rounds=1500 -campaign.time=20m
+SOAK_HISTORIES := 10m
+
+.PHONY: soak
+soak: ## Kill servers, clients and PostgreSQL 500 times in 20 minutes or more, then judge histories for SOAK_HISTORIES
+	mkdir -p build/soak
+	$(call with,test) go test -race -count=1 -timeout=90m -v -run '^TestKillCampaign$$' ./test/faults $(SOAK_FLAGS) -campaign.result=$(CURDIR)/build/soak/campaign.json
+	$(call with,test) IDEMSVC_LINEAR_TIME=$(SOAK_HISTORIES) IDEMSVC_TEST_HEAVY=1 go test -race -count=1 -timeout=90m -v \
+		-run '^TestHistoriesAreLinearizable$$|^TestSeededFaultsAreNoticed$$' ./storage/postgres | tee build/soak/histories.txt
+
+.PHONY: fuzz
+fuzz: ## Fuzz each decoder for FUZZ_TIME, 30s (FUZZ_KEEP=1: keep what is interesting)
+	FUZZ_TIME=$(or $(FUZZ_TIME),30s) FUZZ_KEEP=$(FUZZ_KEEP) scripts/fuzz.sh
+
 .PHONY: test-pg-newer
 test-pg-newer: bootstrap ## Run the storage tests on a newer PostgreSQL major version
 	bin=$$(scripts/pg-newer.sh); IDEMSVC_PG_BIN=$$bin go test $(TEST_FLAGS) $(PG_PACKAGES)

@@ -28,7 +28,7 @@ func (c *cli) benchCommands() []command {
 const (
 	quickPairs    = 3
 	quickTime     = 500 * time.Millisecond
-	quickRefusals = 5000
+	quickRefusals = 2000
 	quickIdle     = 3 * time.Second
 )
 
@@ -43,7 +43,6 @@ type measurements struct {
 	bench.Options
 	growth         int
 	refusals, idle bool
-	quick          bool
 }
 
 // measured is what was found, each part where it was asked for.
@@ -65,7 +64,7 @@ func (c *cli) bench() (settings, action) {
 		{flag: "growth", arg: "N", def: "0", set: number(&m.growth, 0, 1_000_000_000), doc: "Instead: what claims and look-ups cost beside N stored events and beside none. Skipped with a message where the disk has no room."},
 		{flag: "refusals", set: toggle(&m.refusals), doc: fmt.Sprintf("Instead: %d calls to a server whose queue is full, their time and its memory.", refusals)},
 		{flag: "idle", set: toggle(&m.idle), doc: fmt.Sprintf("Instead: the CPU of a server with 8 clients that ask nothing, over %s.", idleTime)},
-		{flag: "quick", set: toggle(&m.quick), doc: fmt.Sprintf("%d rounds of %s, and less of everything else: a first impression.", quickPairs, quickTime)},
+		{flag: "quick", set: toggle(&m.Quick), doc: fmt.Sprintf("%d rounds of %s, less of everything else, and no buffers: a first impression.", quickPairs, quickTime)},
 		{flag: "out", arg: "FILE", set: text(&file), doc: "Write the report as JSON to this file, too."},
 		jsonFlag(&asJSON),
 	}
@@ -107,7 +106,7 @@ func (c *cli) bench() (settings, action) {
 
 // check finds what does not go together.
 func (m *measurements) check() error {
-	if m.quick {
+	if m.Quick {
 		m.Pairs, m.Duration = quickPairs, quickTime
 	}
 	if m.growth == 0 && !m.refusals && !m.idle {
@@ -134,7 +133,7 @@ func (m *measurements) run(ctx context.Context) (*measured, error) {
 	}
 	if m.refusals {
 		n := refusals
-		if m.quick {
+		if m.Quick {
 			n = quickRefusals
 		}
 		if found.Refusals, err = bench.Refusals(ctx, m.Options, n); err != nil {
@@ -143,7 +142,7 @@ func (m *measurements) run(ctx context.Context) (*measured, error) {
 	}
 	if m.idle {
 		d := idleTime
-		if m.quick {
+		if m.Quick {
 			d = quickIdle
 		}
 		if found.Idle, err = bench.Idle(ctx, m.Options, d); err != nil {

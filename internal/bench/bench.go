@@ -32,6 +32,8 @@ type Options struct {
 	Pairs int
 	// Duration is how long each arm runs in each round.
 	Duration time.Duration
+	// Quick leaves out of a comparison what takes minutes by itself: buffers.
+	Quick bool
 	// Only limits a comparison to some of [Names]; a name without its number means all
 	// numbers of callers. Empty: all.
 	Only []string
@@ -147,6 +149,9 @@ func (s *site) rounds(ctx context.Context, arms []*arm) (map[*arm][]run, error) 
 
 // allBuffers finds the buffers of each arm.
 func (s *site) allBuffers(ctx context.Context, arms []*arm) (found map[*arm]float64, err error) {
+	if s.Quick {
+		return nil, nil
+	}
 	s.say("counting buffers")
 	if err := s.autovacuum(ctx, s.db, "off"); err != nil {
 		return nil, err

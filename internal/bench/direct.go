@@ -152,7 +152,10 @@ func business(ctx context.Context, tx pgx.Tx) error {
 // calibrate finds the size of pool with which the base is fastest for each number of
 // callers. Sizes take turns, forth and back, so that drift falls on all of them.
 func (s *site) calibrate(ctx context.Context, callers []int, d time.Duration) error {
-	const passes = 2
+	passes := 2
+	if s.Quick {
+		passes = 1
+	}
 	d = min(d, 500*time.Millisecond)
 	for _, n := range callers {
 		sizes := slices.DeleteFunc(slices.Clone(poolSizes), func(size int) bool { return size != poolSizes[0] && size >= 2*n }) // idle connections help nobody

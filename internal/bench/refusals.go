@@ -41,10 +41,10 @@ const (
 	// refusalCallers are few: their own waiting for a core is not the server's time.
 	refusalCallers = 16
 	refusalGoal    = 5 * time.Millisecond
-	// fillers ask for so many events at once that, with the toppers' single calls, more
-	// commands want to wait than a server admits (8192 and two batches under way).
-	fillers, toppers = 12, 512
-	refusalTime      = 3 * time.Minute
+	// fillers ask for so many events at once, filling each, that more commands want to wait
+	// than a server admits (8192 and two batches under way); toppers take the places between.
+	fillers, filling, toppers = 40, 250, 300
+	refusalTime               = 3 * time.Minute
 	// refusalPatience is how long a measured call waits: one that got into the queue must not
 	// keep its caller.
 	refusalPatience = 2 * time.Second
@@ -121,15 +121,17 @@ type full struct {
 
 func (q *full) measure(ctx context.Context, r *RefusalRun, say func(string, ...any)) error {
 	fctx, stop := context.WithCancel(ctx)
-	var filling, asking sync.WaitGroup
-	defer filling.Wait()
+	var crowd, asking sync.WaitGroup
+	defer crowd.Wait()
 	defer stop()
 	for i := range fillers {
-		filling.Go(func() { keepTrying(fctx, func() error { return q.fill(fctx, i) }) })
+		crowd.Go(func() {
+			keepTrying(fctx, 5*time.Second, func() { _, _ = q.call(i).ClaimEvents(fctx, freshBatch(filling)) })
+		})
 	}
 	for i := range toppers {
-		filling.Go(func() {
-			keepTrying(fctx, func() error { _, err := q.calls[i%connections].ClaimEvent(fctx, claimOf(freshID())); return err })
+		crowd.Go(func() {
+			keepTrying(fctx, time.Second, func() { _, _ = q.call(i).ClaimEvent(fctx, claimOf(freshID())) })
 		})
 	}
 	if err := q.untilFull(ctx); err != nil {
@@ -156,18 +158,16 @@ func (q *full) measure(ctx context.Context, r *RefusalRun, say func(string, ...a
 	return nil
 }
 
-// keepTrying repeats a call whatever comes of it, with a pause.
-func keepTrying(ctx context.Context, call func() error) {
+// keepTrying repeats a call, whatever comes of it, at most once in a while.
+func keepTrying(ctx context.Context, while time.Duration, call func()) {
 	for ctx.Err() == nil {
-		_ = call()
-		_ = pause(ctx, time.Second)
+		next := time.Now().Add(while)
+		call()
+		_ = pause(ctx, time.Until(next))
 	}
 }
 
-func (q *full) fill(ctx context.Context, i int) error {
-	_, err := q.calls[i%connections].ClaimEvents(ctx, freshBatch(bulk))
-	return err
-}
+func (q *full) call(i int) pb.IdempotencyServiceClient { return q.calls[i%connections] }
 
 // turnedAway tells whether a call was one too many.
 func turnedAway(err error) bool { return status.Code(err) == codes.ResourceExhausted }
@@ -176,7 +176,7 @@ func turnedAway(err error) bool { return status.Code(err) == codes.ResourceExhau
 func (q *full) untilFull(ctx context.Context) error {
 	for in := 0; in < 10; {
 		actx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-		_, err := q.calls[0].ClaimEvent(actx, claimOf(freshID()))
+		_, err := q.call(0).ClaimEvent(actx, claimOf(freshID()))
 		cancel()
 		if turnedAway(err) {
 			in++
@@ -201,7 +201,7 @@ func (q *full) ask(ctx context.Context, i int) {
 	actx, cancel := context.WithTimeout(ctx, refusalPatience)
 	defer cancel()
 	started := time.Now()
-	_, err := q.calls[i%connections].ClaimEvent(actx, claimOf(freshID()))
+	_, err := q.call(i).ClaimEvent(actx, claimOf(freshID()))
 	took := time.Since(started).Microseconds()
 	q.mu.Lock()
 	defer q.mu.Unlock()

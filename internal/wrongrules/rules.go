@@ -340,7 +340,7 @@ func All() []Rule {
 				d.Entries = d.Entries[:len(d.Entries)-1]
 			}
 		})},
-		{"a refused call ends the claim all the same", after(func(w W, c C, d *D) {
+		{"a refused call ends the claim all the same", after(func(_ W, c C, d *D) {
 			if _, ok := c.(*idem.Complete); ok && d.Err != nil && d.Event != nil {
 				d.Event.New.State = idem.Processed
 			}

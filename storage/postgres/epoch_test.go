@@ -441,7 +441,7 @@ func TestNewEpochGivesLiveClaimsTheirFullLease(t *testing.T) {
 func TestSlowAnswerIsNoClockJump(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t, "idemsvc", migrate)
-	p := newProxy(t, url)
+	p := newProxy(t)
 	s, pool := openOn(t, url, quiet, p.dial)
 	grantOf(t, s, claimOf("ns", "a"))
 	before := scalar[int64](t, openPool(t, url), "SELECT epoch FROM idemsvc.meta")

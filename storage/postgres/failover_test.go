@@ -651,7 +651,7 @@ func TestO04AmbiguousCommit(t *testing.T) {
 			t.Run(tc.name+way.name, func(t *testing.T) {
 				t.Parallel()
 				url := pgtest.Database(t, "idemsvc", migrate)
-				p := newProxy(t, url)
+				p := newProxy(t)
 				s, _ := openOn(t, url, quiet, p.dial, func(c *pgxpool.Config) { c.MaxConns = 1 })
 				admin := openPool(t, url)
 				step := 1

@@ -230,7 +230,7 @@ func TestTwoReplicasFollowAtOnce(t *testing.T) {
 func TestFollowerCutOff(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t, "idemsvc", migrate)
-	p := newProxy(t, url)
+	p := newProxy(t)
 	s, _ := openOn(t, url, quiet, p.dial, func(c *pgxpool.Config) {
 		c.MaxConns = 1
 		// The pool's probe of an idle connection would take the cut, and hide it.
@@ -361,7 +361,7 @@ func TestSweepSettlesExpiredClaimsOnly(t *testing.T) {
 func TestSweepOnAStaleList(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t, "idemsvc", migrate)
-	p := newProxy(t, url)
+	p := newProxy(t)
 	o := quiet
 	sweeper, _ := openOn(t, url, o, p.dial)
 	s, pool := openOn(t, url, o)

@@ -147,7 +147,8 @@ func (c *comparison) open(of reflect.Value, field string) bool {
 }
 
 func (c *comparison) lease(got, want reflect.Value) {
-	if g, w := got.Int(), want.Int(); g != w && !(c.stale && g < w) {
+	g, w := got.Int(), want.Int()
+	if lags := c.stale && g < w; g != w && !lags {
 		c.differ(got, want)
 	}
 }
@@ -168,7 +169,7 @@ func (c *comparison) slices(got, want reflect.Value) {
 }
 
 func inOrder(v reflect.Value) reflect.Value {
-	list, _ := v.Interface().([]*idem.Effect)
+	list, _ := reflect.TypeAssert[[]*idem.Effect](v)
 	list = slices.Clone(list)
 	sortEffects(list)
 	return reflect.ValueOf(list)

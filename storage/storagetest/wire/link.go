@@ -105,6 +105,9 @@ func (l *link) carry(side Side, s *stream, from, to net.Conn, put func(m []byte)
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		if d := l.p.lag(side); d > 0 {
+			time.Sleep(d)
+		}
 		s.buf = append(s.buf, buf[:n]...)
 		var out []byte
 		for m := s.next(); m != nil; m = s.next() {

@@ -57,7 +57,7 @@ type Proxy struct {
 	fired   bool
 	down    bool
 	chances Chances
-	latency time.Duration // of all messages to clients
+	latency time.Duration // of what servers say
 	rewrite func(sql string) string
 	links   map[*link]bool
 	closed  bool
@@ -179,7 +179,7 @@ func (p *Proxy) Trouble(c Chances) {
 	p.chances = c
 }
 
-// Latency holds up all messages to clients.
+// Latency holds up what servers say, once for what comes together.
 func (p *Proxy) Latency(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,8 +216,7 @@ func (p *Proxy) Down(down bool) {
 // Where it has not changed during a call, the call's batch was tried once.
 func (p *Proxy) Broken() int64 { return p.broken.Load() }
 
-// Cuts, Early and Changed count what the proxy has done: connections cut, batches answered
-// early, statements changed.
+// Cuts counts the connections that were cut.
 func (p *Proxy) Cuts() int64 { return p.cuts.Load() }
 
 // Early counts batches that were answered before they were committed.
@@ -248,9 +247,6 @@ type verdict struct {
 func (p *Proxy) pass(side Side) (v verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if side == ToClient {
-		v.wait = p.latency
-	}
 	switch c := &p.cut; {
 	case p.down:
 		v.cut = true
@@ -268,6 +264,16 @@ func (p *Proxy) pass(side Side) (v verdict) {
 		}
 	}
 	return v
+}
+
+// lag is how long what came together is held up.
+func (p *Proxy) lag(side Side) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if side == ToServer {
+		return 0
+	}
+	return p.latency
 }
 
 func (p *Proxy) answersEarly() bool {

@@ -1,0 +1,5 @@
+//go:build race && linux
+
+package faults_test
+
+var buildFlags = []string{"-race"}
