@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,15 +62,7 @@ func (o *Options) say(format string, args ...any) { fmt.Fprintf(o.Progress, form
 
 // wants tells whether a part of the comparison is asked for.
 func (o *Options) wants(part string) bool {
-	if len(o.Only) == 0 {
-		return true
-	}
-	for _, name := range o.Only {
-		if name == part {
-			return true
-		}
-	}
-	return false
+	return len(o.Only) == 0 || slices.Contains(o.Only, part)
 }
 
 // patience is how long a run may take beyond what its slots add up to.

@@ -103,7 +103,7 @@ func (g *gate) accept() {
 func (g *gate) carry(c net.Conn) {
 	defer g.drop(c)
 	g.pass()
-	d, err := net.Dial(g.network, g.to)
+	d, err := (&net.Dialer{}).DialContext(context.Background(), g.network, g.to)
 	if err != nil || !g.keep(d) {
 		return
 	}

@@ -66,7 +66,8 @@ func start(ctx context.Context, program, args, env []string) (*service, error) {
 		}
 		return nil
 	})
-	return v, v.dial(ctx, connections)
+	err = v.dial(ctx, connections)
+	return v, err
 }
 
 // dial makes clients, each with a session.
