@@ -65,7 +65,7 @@ SOAK_HISTORIES := 10m
 .PHONY: soak
 soak: ## Kill servers, clients and PostgreSQL 500 times in 20 minutes or more, then judge histories for SOAK_HISTORIES
 	mkdir -p build/soak
-	$(call with,test) go test -race -count=1 -timeout=90m -v -run '^TestKillCampaign$$' ./test/faults $(SOAK_FLAGS) -campaign.result=$(CURDIR)/build/soak/campaign.json
+	$(call with,test) IDEMSVC_TEST_HEAVY=1 go test -race -count=1 -timeout=90m -v -run '^TestKillCampaign$$' ./test/faults $(SOAK_FLAGS) -campaign.result=$(CURDIR)/build/soak/campaign.json
 	$(call with,test) IDEMSVC_LINEAR_TIME=$(SOAK_HISTORIES) IDEMSVC_TEST_HEAVY=1 go test -race -count=1 -timeout=90m -v \
 		-run '^TestHistoriesAreLinearizable$$|^TestSeededFaultsAreNoticed$$' ./storage/postgres | tee build/soak/histories.txt
 

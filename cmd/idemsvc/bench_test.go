@@ -38,10 +38,13 @@ func measure(t *testing.T, args ...string) (stdout []byte) {
 	return out
 }
 
-// One after the other: each has many callers.
+// One after the other: each has many callers. The longer modes run with IDEMSVC_TEST_HEAVY.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	t.Run("compares", benchCompares)
+	if os.Getenv("IDEMSVC_TEST_HEAVY") == "" {
+		return
+	}
 	t.Run("growth", benchGrowth)
 	t.Run("refusals and idle", benchRefusalsAndIdle)
 }
@@ -101,7 +104,7 @@ func sane(t *testing.T, name string, c bench.Cost) {
 			t.Errorf("%s: %s is %v", name, what, v)
 		}
 	}
-	if c.Buffers == 0 || c.Buffers > 10_000 || c.WAL > 1e6 || c.Postgres > 1e6 {
+	if c.WAL > 1e6 || c.Postgres > 1e6 {
 		t.Errorf("%s: %+v", name, c)
 	}
 }
@@ -119,7 +122,7 @@ func benchGrowth(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	for _, w := range g.Rows {
-		if w.CPURatio.Low <= 0 || w.BuffersRatio <= 0 {
+		if w.CPURatio.Low <= 0 || w.Ratio.Low <= 0 {
 			t.Errorf("%+v", w)
 		}
 		sane(t, w.Arm, w.Full)

@@ -33,7 +33,7 @@ type Options struct {
 	Pairs int
 	// Duration is how long each arm runs in each round.
 	Duration time.Duration
-	// Quick leaves out of a comparison what takes minutes by itself: buffers.
+	// Quick leaves out what takes minutes by itself: buffers.
 	Quick bool
 	// Only limits a comparison to some of [Names]; a name without its number means all
 	// numbers of callers. Empty: all.

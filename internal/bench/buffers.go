@@ -28,12 +28,12 @@ func buffers(ctx context.Context, turns [][]placed, d time.Duration) (map[*arm]f
 	if len(turns) == 0 {
 		return nil, nil
 	}
-	each := map[*arm][]float64{}
-	before, err := blocks(ctx, turns[0], true)
+	anyServed := slices.ContainsFunc(turns, served)
+	before, err := blocks(ctx, turns[0], anyServed)
 	if err != nil {
 		return nil, err
 	}
-	after, err := blocks(ctx, turns[0], true)
+	after, err := blocks(ctx, turns[0], anyServed)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func buffers(ctx context.Context, turns [][]placed, d time.Duration) (map[*arm]f
 	for i := range idle {
 		idle[i] = after[i] - before[i]
 	}
+	each := map[*arm][]float64{}
 	for _, turn := range turns {
 		before = after
 		events := make([]int64, len(turn))
@@ -54,13 +55,12 @@ func buffers(ctx context.Context, turns [][]placed, d time.Duration) (map[*arm]f
 				}
 			}
 		}
-		served := slices.ContainsFunc(turn, func(p placed) bool { return p.arm.way == overServer })
-		if after, err = blocks(ctx, turn, served); err != nil {
+		if after, err = blocks(ctx, turn, served(turn)); err != nil {
 			return nil, err
 		}
 		for i, p := range turn {
 			n := after[i] - before[i]
-			if served {
+			if served(turn) {
 				n -= idle[i]
 			}
 			each[p.arm] = append(each[p.arm], float64(max(n, 0))/float64(max(events[i], 1)))
@@ -71,6 +71,11 @@ func buffers(ctx context.Context, turns [][]placed, d time.Duration) (map[*arm]f
 		found[a] = median(list)
 	}
 	return found, nil
+}
+
+// served tells whether a server answers any arm of a turn.
+func served(turn []placed) bool {
+	return slices.ContainsFunc(turn, func(p placed) bool { return p.arm.way == overServer })
 }
 
 // blocks is how many pages the sessions of each database have looked at, once they have

@@ -172,7 +172,7 @@ func (x *grown) arms() []*arm {
 	return []*arm{served("claim", 64, claimLong), served("unary", 64, unaryEvent), served("batch", 16, batchEvent)}
 }
 
-// growthTurns is how often buffers are counted, at the most.
+// growthTurns is how often buffers are counted.
 const growthTurns = 3
 
 func (g *growth) measure(ctx context.Context, r *GrowthRun) (err error) {
@@ -195,14 +195,16 @@ func (g *growth) measure(ctx context.Context, r *GrowthRun) (err error) {
 					runs[arms[i][k]] = append(runs[arms[i][k]], done)
 				}
 			}
-			if round < min(growthTurns, max(g.Pairs/3, 1)) {
+			if round < growthTurns && !g.Quick {
 				turns = append(turns, []placed{{&g.full.stage, arms[0][k]}, {&g.empty.stage, arms[1][k]}})
 			}
 		}
 	}
-	g.say("counting buffers")
-	if err := g.autovacuum(ctx, g.full.db, "off"); err != nil {
-		return err
+	if len(turns) > 0 {
+		g.say("counting buffers")
+		if err := g.autovacuum(ctx, g.full.db, "off"); err != nil {
+			return err
+		}
 	}
 	pages, err := buffers(ctx, turns, 2*g.Duration)
 	if err != nil {

@@ -42,12 +42,13 @@ const (
 	refusalCallers = 16
 	refusalGoal    = 5 * time.Millisecond
 	// fillers ask for so many events at once, filling each, that more commands want to wait
-	// than a server admits (8192 and two batches under way); toppers take the places between.
-	fillers, filling, toppers = 40, 250, 300
+	// than a server admits (8192). Toppers are more than it has under way at the same time
+	// (two batches of 512) and take the places that are left.
+	fillers, filling, toppers = 40, 250, 1300
 	refusalTime               = 3 * time.Minute
-	// refusalPatience is how long a measured call waits: one that got into the queue must not
-	// keep its caller.
-	refusalPatience = 2 * time.Second
+	// refusalPatience is how long a measured call waits: one that got into the queue, because
+	// a batch was given up, must not keep its caller.
+	refusalPatience = 500 * time.Millisecond
 )
 
 // Refusals fills the queue of a server and counts n calls that are turned away. It uses a

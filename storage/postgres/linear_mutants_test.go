@@ -157,7 +157,7 @@ func (s *seeded) killer(t *testing.T, seed uint64, most int) (what string, histo
 		if what := refusedBySchema(list); what != "" {
 			return what, histories
 		}
-		bad, _ := judge(list)
+		bad, _, _ := judge(list)
 		if len(bad) > 0 {
 			return "no order of the calls: " + bad[0].Why, histories
 		}
@@ -193,6 +193,7 @@ func refusedBySchema(list []*linear.History) string {
 // A store with a fault does not pass: each fault put in on purpose is noticed, every time.
 // What noticed it is in docs/proof.md.
 func TestSeededFaultsAreNoticed(t *testing.T) {
+	campaign(t)
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/proof.md")
 	if err != nil {

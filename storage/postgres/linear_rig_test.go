@@ -155,21 +155,50 @@ func (r *rig) someRecord() [16]byte {
 	return r.recent[rand.IntN(len(r.recent))]
 }
 
+// leaseOf is a record's row version and the end of its lease; nil where none runs.
+func (r *rig) leaseOf(ctx context.Context, id idem.ID) (version int64, until *time.Time, err error) {
+	err = again(func() error {
+		err := r.admin.QueryRow(ctx, `SELECT version, lease_until FROM idemsvc.event WHERE bucket = $1 AND id = $2 AND state = 2
+			UNION ALL SELECT version, lease_until FROM idemsvc.effect WHERE bucket = $1 AND id = $2 AND state = 1`, id.Bucket(), [16]byte(id)).Scan(&version, &until)
+		return nilNoRows(err)
+	})
+	return version, until, err
+}
+
 // move is a [linear.Mover].
 func (r *rig) move(ctx context.Context, id idem.ID) (idem.Instant, error) {
+	ctx = context.WithoutCancel(ctx)
+	version, before, err := r.leaseOf(ctx, id)
+	if err != nil || before == nil {
+		return 0, err
+	}
 	var until *time.Time
-	err := r.admin.QueryRow(context.WithoutCancel(ctx), `WITH e AS (
-			UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 2 RETURNING lease_until
+	err = r.admin.QueryRow(ctx, `WITH e AS (
+			UPDATE idemsvc.event SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 2 AND version = $3 AND lease_until = $4
+			RETURNING lease_until
 		), f AS (
-			UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 1 RETURNING lease_until
+			UPDATE idemsvc.effect SET lease_until = least(lease_until, clock_timestamp()) WHERE bucket = $1 AND id = $2 AND state = 1 AND version = $3 AND lease_until = $4
+			RETURNING lease_until
 		), u AS (
 			UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE bucket = $1 AND id = $2
 		)
-		SELECT lease_until FROM e UNION ALL SELECT lease_until FROM f`, id.Bucket(), [16]byte(id)).Scan(&until)
-	if errors.Is(err, pgx.ErrNoRows) || until == nil {
-		return 0, nilNoRows(err)
+		SELECT lease_until FROM e UNION ALL SELECT lease_until FROM f`, id.Bucket(), [16]byte(id), version, *before).Scan(&until)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, nil
+	case err == nil:
+		return idem.InstantOf(*until), nil
 	}
-	return idem.InstantOf(*until), err
+	// The database has gone: whether it was done is seen by the record.
+	now, after, lost := r.leaseOf(ctx, id)
+	switch {
+	case lost != nil || after == nil || now != version || after.After(*before):
+		return 0, err
+	case after.Equal(*before):
+		return 0, nil
+	default:
+		return idem.InstantOf(*after), nil
+	}
 }
 
 func nilNoRows(err error) error {
@@ -289,8 +318,10 @@ func (r *rig) journal(ctx context.Context, list []*linear.History, since time.Ti
 	return err
 }
 
-// judge judges histories. It gives the verdicts that find fault, and how many are left open.
-func judge(list []*linear.History) (bad []linear.Verdict, open int) {
+// judge judges histories. It gives the verdicts that find fault, and how many are left open
+// by a search that takes too long, or were lost because the test itself does not know what
+// it did.
+func judge(list []*linear.History) (bad []linear.Verdict, open, lost int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := make(chan *linear.History)
@@ -304,7 +335,9 @@ func judge(list []*linear.History) (bad []linear.Verdict, open int) {
 				linear.Forget(h)
 				mu.Lock()
 				switch {
-				case h.Lost != nil, v.Open:
+				case h.Lost != nil:
+					lost++
+				case v.Open:
 					open++
 				case !v.OK:
 					bad = append(bad, v)
@@ -318,5 +351,5 @@ func judge(list []*linear.History) (bad []linear.Verdict, open int) {
 	}
 	close(next)
 	wg.Wait()
-	return bad, open
+	return bad, open, lost
 }

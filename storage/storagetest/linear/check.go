@@ -64,7 +64,7 @@ func drawnTwice(h *History) string {
 }
 
 func (p *part) check(limit time.Duration) Verdict {
-	m := &model{policy: p.h.Policy, rows: map[rowKey]*Row{}}
+	m := &model{policy: p.h.Policy, rows: map[rowKey]*Row{}, notes: map[*Call]bool{}}
 	for _, r := range p.rows {
 		k := rowKey{r.ID, r.Seq}
 		if o := m.rows[k]; o != nil {

@@ -91,6 +91,8 @@ func opText(op any) string {
 	switch op := op.(type) {
 	case opCall:
 		return op.c.String()
+	case opNote:
+		return "the note of " + name(op.c.Command)
 	case opMoved:
 		return op.m.String()
 	case opHidden:

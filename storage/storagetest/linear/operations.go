@@ -20,6 +20,11 @@ func (p *part) operations(m *model) (ops []porcupine.Operation) {
 	for _, c := range p.calls {
 		if c.Answer != nil || c.Err != nil {
 			add(c.Client, opCall{c}, c.earliest(), c.Returned)
+			if c.notes(p.rows) {
+				hidden++
+				m.notes[c] = true
+				add(hidden, opNote{c}, c.Invoked, c.Returned)
+			}
 		}
 		if c.unheard() {
 			m.maybe = append(m.maybe, c)

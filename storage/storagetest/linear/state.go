@@ -24,6 +24,10 @@ type state struct {
 	// its lease is not compared from then on.
 	maybe map[idem.ID]idem.Instant
 
+	// pending are the notes that were decided and are not written yet; nil for one that
+	// was written at once.
+	pending map[*Call]*idem.Decision
+
 	hash uint64
 }
 
@@ -31,6 +35,7 @@ func newState() *state {
 	return &state{
 		events: map[idem.ID]*idem.Event{}, attempts: map[idem.ID][]idem.Attempt{}, effects: map[idem.ID]*idem.Effect{},
 		resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{}, maybe: map[idem.ID]idem.Instant{},
+		pending: map[*Call]*idem.Decision{},
 	}
 }
 
@@ -38,6 +43,7 @@ func (s *state) clone() *state {
 	return &state{
 		events: maps.Clone(s.events), attempts: maps.Clone(s.attempts), effects: maps.Clone(s.effects),
 		resources: maps.Clone(s.resources), members: maps.Clone(s.members), maybe: maps.Clone(s.maybe),
+		pending: maps.Clone(s.pending),
 	}
 }
 
@@ -58,7 +64,8 @@ func (s *state) version(id idem.ID) int64 {
 // equal compares all that is stored.
 func (s *state) equal(o *state) bool {
 	return s == o || s.sum() == o.sum() && sameRecords(s.events, o.events) && sameRecords(s.effects, o.effects) && sameRecords(s.resources, o.resources) &&
-		reflect.DeepEqual(s.attempts, o.attempts) && reflect.DeepEqual(s.members, o.members) && maps.Equal(s.maybe, o.maybe)
+		reflect.DeepEqual(s.attempts, o.attempts) && reflect.DeepEqual(s.members, o.members) && maps.Equal(s.maybe, o.maybe) &&
+		reflect.DeepEqual(s.pending, o.pending)
 }
 
 func sameRecords[T any](a, b map[idem.ID]*T) bool {
@@ -70,7 +77,7 @@ func (s *state) sum() uint64 {
 	if s.hash != 0 {
 		return s.hash
 	}
-	h := uint64(len(s.events)) + 1
+	h := uint64(len(s.events)) + uint64(len(s.pending))<<8 + 1
 	mix := func(id idem.ID, more ...int64) {
 		x := uint64(14695981039346656037)
 		for _, b := range id {

@@ -12,6 +12,8 @@ import (
 type (
 	// opCall is a call that was answered or refused.
 	opCall struct{ c *Call }
+	// opNote is the write of a call that may come after its decision: see [Call.notes].
+	opNote struct{ c *Call }
 	// opMoved is a lease that a test ended.
 	opMoved struct{ m *Moved }
 	// opHidden is an entry of the journal that no answer tells of: whatever wrote it.
@@ -36,6 +38,7 @@ type model struct {
 	policy *idem.Policy
 	rows   map[rowKey]*Row
 	maybe  []*Call // calls that may have been carried out unheard
+	notes  map[*Call]bool
 
 	why string // of the last answer that no step explains, for people
 }
@@ -48,6 +51,9 @@ func (m *model) step(s *state, op any) []*state {
 			return m.refused(s, op.c)
 		}
 		return m.answered(s, op.c)
+	case opNote:
+		m.why = "its note cannot be written"
+		return noted(s, op.c)
 	case opMoved:
 		m.why = "no such lease runs"
 		return moved(s, op.m)
@@ -135,14 +141,19 @@ func (m *model) answered(s *state, c *Call) (out []*state) {
 	for _, cmd := range c.commands() {
 		for _, g := range s.guesses() {
 			for _, now := range m.instants(g.state, c.InvokedAt, at) {
-				n, why := m.decided(g, cmd, c.Answer, now, at)
+				n, d, why := m.decided(g, cmd, c.Answer, now, at)
 				if why != "" {
 					if now == at && g.state == s {
 						m.why = why
 					}
 					continue
 				}
-				out = append(out, g.settle(s, n).told(cmd, c.Answer))
+				n = g.settle(s, n).told(cmd, c.Answer)
+				if !m.notes[c] {
+					out = append(out, n)
+					continue
+				}
+				out = append(out, n.noting(c, nil), s.noting(c, d))
 			}
 		}
 	}
@@ -151,25 +162,25 @@ func (m *model) answered(s *state, c *Call) (out []*state) {
 
 // decided asks the rules as of an instant, and compares what they say with an answer whose
 // write was made at another.
-func (m *model) decided(g guess, cmd idem.Command, got idem.Answer, now, at idem.Instant) (n *state, why string) {
+func (m *model) decided(g guess, cmd idem.Command, got idem.Answer, now, at idem.Instant) (n *state, made *idem.Decision, why string) {
 	d := idem.Decide(g.world(cmd, m.policy, now), cmd, m.policy)
 	switch {
 	case d.Reread:
-		return nil, "the rules ask for more"
+		return nil, nil, "the rules ask for more"
 	case d.Err != nil:
-		return nil, "the rules refuse it: " + d.Err.Error()
+		return nil, nil, "the rules refuse it: " + d.Err.Error()
 	case !d.Writes():
 		if now != at {
-			return nil, "decided as of another moment than it was read"
+			return nil, nil, "decided as of another moment than it was read"
 		}
 		d.Finish(at, 0)
-		return g.state, compareAnswers(got, d.Answer, g.maybe)
+		return g.state, &d, compareAnswers(got, d.Answer, g.maybe)
 	}
 	n, why = m.written(g, &d, at)
 	if why != "" {
-		return nil, why
+		return nil, nil, why
 	}
-	return n, compareAnswers(got, d.Answer, g.maybe)
+	return n, &d, compareAnswers(got, d.Answer, g.maybe)
 }
 
 // written applies a decision as the journal says that it was written.
