@@ -50,6 +50,13 @@ run: idemsvc ## Serve on 127.0.0.1:7443, with a PostgreSQL of its own in data/
 bench: idemsvc ## Measure against one-row SQL on this machine (BENCH_FLAGS=--quick: less)
 	$(call with,run) exec $(IDEMSVC) bench $(BENCH_FLAGS)
 
+# How many events «bench-growth» stores. They go to TMPDIR, and are removed.
+GROWTH := 20000000
+
+.PHONY: bench-growth
+bench-growth: idemsvc ## Measure beside GROWTH stored events, 20 million, if the disk has room for them
+	$(call with,run) exec $(IDEMSVC) bench --growth $(GROWTH) $(BENCH_FLAGS)
+
 .PHONY: demo
 demo: idemsvc ## Show a storm of webhooks with and without idemsvc (DEMO_FLAGS=--quick: shorter)
 	$(call with,run) exec $(IDEMSVC) demo $(DEMO_FLAGS)

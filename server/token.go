@@ -115,7 +115,7 @@ func newSealer(key []byte) *sealer {
 
 func (s *sealer) sum(b []byte) (sum [macBytes]byte) {
 	mac, _ := s.states.Get().(hash.Hash) // nothing else is put in
-	_, _ = mac.Write(b)               // it never fails
+	_, _ = mac.Write(b)                  // it never fails
 	var all [sha256.Size]byte
 	copy(sum[:], mac.Sum(all[:0]))
 	mac.Reset()

@@ -118,7 +118,7 @@ func benchGrowth(t *testing.T) {
 	if g.Skipped != "" {
 		t.Skip(g.Skipped)
 	}
-	if g.Events != 5000 || g.EventBytes < 100 || g.LookupBytes < 50 || len(g.Rows) != 3 || len(g.Lookups) != 11 {
+	if g.Events != 5000 || g.EventBytes < 100 || g.LookupBytes < 50 || g.JournalBytes < 50 || len(g.Rows) != 3 || len(g.Lookups) != 11 {
 		t.Errorf("%+v", g)
 	}
 	for _, w := range g.Rows {

@@ -23,10 +23,13 @@ type GrowthRun struct {
 	Load time.Duration `json:"load_ns,omitempty"`
 	// Bytes of the tables and indexes for each stored event: its record, and its entries in
 	// the look-up index, of which each has two.
-	EventBytes  float64     `json:"event_bytes,omitempty"`
-	LookupBytes float64     `json:"lookup_bytes,omitempty"`
-	Rows        []GrowthRow `json:"rows,omitempty"`
-	Lookups     []LookupRow `json:"lookups,omitempty"`
+	EventBytes  float64 `json:"event_bytes,omitempty"`
+	LookupBytes float64 `json:"lookup_bytes,omitempty"`
+	// JournalBytes are those of the journal for a claim and its completion, unary with 64
+	// callers. Stored events are made without one, since no claim reads it.
+	JournalBytes float64     `json:"journal_bytes,omitempty"`
+	Rows         []GrowthRow `json:"rows,omitempty"`
+	Lookups      []LookupRow `json:"lookups,omitempty"`
 }
 
 // GrowthRow compares an arm on the full side with the same on the empty one. An event is a
@@ -166,10 +169,11 @@ func (g *growth) fill(ctx context.Context, r *GrowthRun) error {
 
 // arms of one side.
 func (x *grown) arms() []*arm {
-	served := func(family string, callers int, step func(context.Context, *service, int) (int, error)) *arm {
-		return &arm{family: family, callers: callers, way: overServer, step: func(ctx context.Context, i int) (int, error) { return step(ctx, x.service, i) }}
-	}
-	return []*arm{served("claim", 64, claimLong), served("unary", 64, unaryEvent), served("batch", 16, batchEvent)}
+	return []*arm{x.served("claim", 64, claimLong), x.served("unary", 64, unaryEvent), x.served("batch", 16, batchEvent)}
+}
+
+func (x *grown) served(family string, callers int, step func(context.Context, *service, int) (int, error)) *arm {
+	return &arm{family: family, callers: callers, way: overServer, step: func(ctx context.Context, i int) (int, error) { return step(ctx, x.service, i) }}
 }
 
 // growthTurns is how often buffers are counted.
@@ -210,11 +214,29 @@ func (g *growth) measure(ctx context.Context, r *GrowthRun) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.JournalBytes, err = g.empty.journal(ctx, g.Duration); err != nil {
+		return err
+	}
 	for k := range arms[0] {
 		r.Rows = append(r.Rows, g.row(arms[0][k], arms[1][k], runs, pages))
 	}
 	r.Lookups, err = g.lookups(ctx)
 	return err
+}
+
+// journal is how many bytes of journal an event takes.
+func (x *grown) journal(ctx context.Context, d time.Duration) (float64, error) {
+	const size = "SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree('idemsvc.journal')"
+	var before, after int64
+	if err := x.db.admin.QueryRow(ctx, size).Scan(&before); err != nil {
+		return 0, err
+	}
+	events, _, err := work(ctx, x.served("unary", 64, unaryEvent), d)
+	if err != nil {
+		return 0, err
+	}
+	err = x.db.admin.QueryRow(ctx, size).Scan(&after)
+	return float64(after-before) / float64(max(events, 1)), err
 }
 
 // row compares an arm of the full side with the empty side's.
@@ -242,8 +264,9 @@ func (r *GrowthRun) Text(out io.Writer) error {
 		return err
 	}
 	r.text(out)
-	fmt.Fprintf(out, "%s events were stored in %s: %.0f bytes each for the record with its key, %.0f for two entries in the look-up index.\n\n",
-		grouped(r.Events), r.Load.Round(time.Second), r.EventBytes, r.LookupBytes)
+	fmt.Fprintf(out, "%s events were stored in %s: %.0f bytes each for the record with its key, %.0f for two entries in the look-up index.\n"+
+		"The journal takes %.0f bytes for a claim and its completion with 64 callers.\n\n",
+		grouped(r.Events), r.Load.Round(time.Second), r.EventBytes, r.LookupBytes, r.JournalBytes)
 	t := &table{out: out}
 	t.line("arm", "CPU ratio", "to", "goal", "reached", "buffers ratio", "reached", "events/s", "PG CPU µs", "server CPU µs", "WAL bytes", "buffers")
 	for _, w := range r.Rows {

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// enoughPairs is how many rounds a measurement wants.
+const enoughPairs = 9
+
 // table writes lines of cells, the first column to the left, the others to the right.
 type table struct {
 	out   io.Writer
@@ -38,6 +41,9 @@ func figure(v float64, digits int) string {
 
 // against is ours beside the base's.
 func against(ours, base float64, digits int) string {
+	if ours < 0 && base < 0 {
+		return "?"
+	}
 	return figure(ours, digits) + " / " + figure(base, digits)
 }
 
@@ -52,8 +58,12 @@ func reached(ok bool) string {
 func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 func (s *Setting) text(out io.Writer) {
-	fmt.Fprintf(out, "%s\nPostgreSQL: %s\n%d rounds of %s for each arm. Only ratios count: rates drift with the machine.\n\n",
+	fmt.Fprintf(out, "%s\nPostgreSQL: %s\n%d rounds of %s for each arm. Only ratios count: rates drift with the machine.\n",
 		strings.Join(s.Machine, "; "), strings.Join(s.Database, ", "), s.Pairs, s.Duration)
+	if s.Pairs < enoughPairs {
+		fmt.Fprintf(out, "Fewer than %d rounds: a first impression.\n", enoughPairs)
+	}
+	fmt.Fprintln(out)
 }
 
 // Text writes the report for people.
@@ -64,7 +74,8 @@ func (c *Comparison) Text(out io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(out, "\nratio: events/s, ours to the base's; median, and its 95 %% interval's lower end, which counts.\n"+
-			"CPU ratio: CPU of PostgreSQL and server for an event, the base's to ours. Columns with a slash: ours / the base's, for an event.\n"+
+			"CPU ratio: CPU of PostgreSQL and server for an event, the base's to ours; it drifts less, and decides where a goal is near 1.\n"+
+			"Columns with a slash: ours / the base's. CPU, WAL and buffers are for an event: a claim and its completion, or one answer to a duplicate.\n"+
 			"%d claims were alive beside the arms; the server had %d connections to the database.\n", c.LiveClaims, c.Connections)
 		if c.Memory > 0 {
 			fmt.Fprintf(out, "At 256 callers the server's process had at most %s in memory (goal: under 150 MB).\n", megabytes(c.Memory))
@@ -86,15 +97,21 @@ func (c *Comparison) Text(out io.Writer) error {
 
 func rowsText(out io.Writer, rows []Row) error {
 	t := &table{out: out}
-	t.line("arm", "against", "ratio from", "median", "goal", "reached", "CPU ratio from", "median", "events/s", "PG CPU µs", "server CPU µs", "WAL bytes", "buffers")
+	t.line("arm", "against", "ratio from", "median", "goal", "reached", "CPU ratio from", "median", "reached", "events/s", "PG CPU µs", "server CPU µs", "WAL bytes", "buffers")
 	for _, w := range rows {
-		goal, ok := "", ""
+		goal, byRate, byCPU, cpuLow, cpuMedian := "", "", "", "", ""
 		if w.Goal > 0 {
-			goal, ok = fmt.Sprintf("≥ %.2f", w.Goal), reached(w.Ratio.Low >= w.Goal)
+			goal, byRate = fmt.Sprintf("≥ %.2f", w.Goal), reached(w.Ratio.Low >= w.Goal)
 		}
-		cells := []string{w.Arm, w.Base, figure(w.Ratio.Low, 2), figure(w.Ratio.Median, 2), goal, ok, "", "", against(w.Ours.PerSecond, w.Bases.PerSecond, 0)}
 		if w.CPURatio != nil {
-			cells[6], cells[7] = figure(w.CPURatio.Low, 2), figure(w.CPURatio.Median, 2)
+			cpuLow, cpuMedian = figure(w.CPURatio.Low, 2), figure(w.CPURatio.Median, 2)
+			if w.Goal > 0 {
+				byCPU = reached(w.CPURatio.Low >= w.Goal)
+			}
+		}
+		cells := []string{
+			w.Arm, w.Base, figure(w.Ratio.Low, 2), figure(w.Ratio.Median, 2), goal, byRate, cpuLow, cpuMedian, byCPU,
+			against(w.Ours.PerSecond, w.Bases.PerSecond, 0),
 		}
 		if w.Echo { // which has no database
 			cells = append(cells, "", figure(w.Ours.Server, 0), "", "")

