@@ -140,7 +140,7 @@ func benchRefusalsAndIdle(t *testing.T) {
 	if out := measure(t, "--refusals", "--idle", "--json"); json.Unmarshal(out, &r) != nil || r.Refusals == nil || r.Idle == nil {
 		t.Fatalf("%s", out)
 	}
-	if x := r.Refusals; x.Refused < quickRefusals || x.P50 <= 0 || x.P99 < x.P50 || x.Idle <= 0 || x.Full < x.Idle || len(x.Tenths) < 10 {
+	if x := r.Refusals; x.Refused < 1 || x.PerSecond <= 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Idle <= 0 || x.Full < x.Idle || len(x.Tenths) < x.Refused*10/quickRefusals {
 		t.Errorf("%+v", x)
 	}
 	if x := r.Idle; x.Clients != 8 || x.Over < quickIdle || x.Server < 0 || x.Server > 1 || x.Memory <= 0 {

@@ -45,19 +45,20 @@ const (
 	// than a server admits (8192). Toppers are more than it has under way at the same time
 	// (two batches of 512) and take the places that are left.
 	fillers, filling, toppers = 40, 250, 1300
-	refusalTime               = 3 * time.Minute
+	// refusalTime is after how long no more refusals are waited for.
+	refusalTime = time.Minute
 	// refusalPatience is how long a measured call waits: one that got into the queue, because
 	// a batch was given up, must not keep its caller.
 	refusalPatience = 500 * time.Millisecond
 )
 
-// Refusals fills the queue of a server and counts n calls that are turned away. It uses a
-// PostgreSQL of its own, whatever the options say.
+// Refusals fills the queue of a server and counts n calls that are turned away, or as many
+// as are in a minute. It uses a PostgreSQL of its own, whatever the options say.
 func Refusals(ctx context.Context, o Options, n int) (r *RefusalRun, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, refusalTime, fmt.Errorf("there were fewer than %d refusals within %s", n, refusalTime))
+	ctx, cancel := bounded(ctx, refusalTime)
 	defer cancel()
 	c := &cluster{}
 	defer func() { err = errors.Join(err, c.close()) }()
@@ -143,14 +144,17 @@ func (q *full) measure(ctx context.Context, r *RefusalRun, say func(string, ...a
 	started := time.Now()
 	for i := range refusalCallers {
 		asking.Go(func() {
-			for q.more() && ctx.Err() == nil {
+			for q.more() && time.Since(started) < refusalTime && ctx.Err() == nil {
 				q.ask(ctx, i)
 			}
 		})
 	}
 	asking.Wait()
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	}
+	if len(q.times) == 0 {
+		return errors.New("nothing was refused")
 	}
 	r.PerSecond = float64(len(q.times)) / time.Since(started).Seconds()
 	slices.Sort(q.times)
