@@ -73,6 +73,14 @@ func bounded(ctx context.Context, expected time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(ctx, 3*expected+patience, errors.New("it took far longer than it should: the machine is too busy to measure on"))
 }
 
+// told is why something failed: where it was ended from outside, by whom.
+func told(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	return err
+}
+
 // Compare measures all arms against their bases, the latency beside direct SQL's, and
 // some arms once more beside a long transaction of somebody else.
 func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
@@ -83,7 +91,7 @@ func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
 	arms := choose(s.catalogue(), o.Only)
 	ctx, cancel := bounded(ctx, time.Duration(len(arms)*(o.Pairs+4))*(o.Duration+recordsBehind))
 	defer cancel()
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(told(ctx, err), s.close()) }()
 	if err := s.open(ctx, arms); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -195,7 +194,7 @@ func (c *cluster) autovacuum(ctx context.Context, d *database, state string) err
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		return ctx.Err()
 	case <-time.After(d):
 		return nil
 	}

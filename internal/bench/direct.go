@@ -15,6 +15,10 @@ import (
 // poolSizes are the sizes of pools from which the base takes the best.
 var poolSizes = []int{8, 16, 32, 64}
 
+// needed is how many connections a database must allow: those of all pools, of the server,
+// and some.
+const needed = 150
+
 // accounts is how many balances the business has.
 const accounts = 10_000
 
@@ -68,6 +72,13 @@ SELECT $1, $2, $3, id, 2, $5, now() FROM unnest($4::text[]) id`
 
 // openBase makes the base's tables and its pools.
 func (s *site) openBase(ctx context.Context) error {
+	var allowed int
+	if err := s.db.admin.QueryRow(ctx, "SELECT current_setting('max_connections')::integer").Scan(&allowed); err != nil {
+		return err
+	}
+	if allowed < needed {
+		return fmt.Errorf("the database allows %d connections, and comparing needs %d: raise its max_connections, or name none to use a PostgreSQL of its own", allowed, needed)
+	}
 	if _, err := s.db.admin.Exec(ctx, baseSchema, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}

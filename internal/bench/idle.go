@@ -34,7 +34,7 @@ func Idle(ctx context.Context, o Options, d time.Duration) (r *IdleRun, err erro
 	ctx, cancel := bounded(ctx, d)
 	defer cancel()
 	c := &cluster{}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(told(ctx, err), c.close()) }()
 	db, err := c.open(ctx, "", ownSettings())
 	if err != nil {
 		return nil, err

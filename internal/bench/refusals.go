@@ -61,7 +61,7 @@ func Refusals(ctx context.Context, o Options, n int) (r *RefusalRun, err error) 
 	ctx, cancel := bounded(ctx, refusalTime)
 	defer cancel()
 	c := &cluster{}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(told(ctx, err), c.close()) }()
 	v, g, err := gatedService(ctx, o, c)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (q *full) measure(ctx context.Context, r *RefusalRun, say func(string, ...a
 	}
 	asking.Wait()
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		return ctx.Err()
 	}
 	if len(q.times) == 0 {
 		return errors.New("nothing was refused")
@@ -189,7 +189,7 @@ func (q *full) untilFull(ctx context.Context) error {
 			in = 0
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the queue did not fill: %w", context.Cause(ctx))
+			return ctx.Err()
 		}
 	}
 	return nil
