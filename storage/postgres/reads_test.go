@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -55,6 +56,36 @@ func TestRecordsThatChangeWhileTheyAreReadAreReadAgain(t *testing.T) {
 	a, ok := r.Answer.(*idem.ClaimAnswer)
 	if !ok || a.Outcome != idem.OutcomeAlreadyProcessed || a.Gone || string(a.Event.Result) != "ok" {
 		t.Errorf("%s %+v, want ALREADY_PROCESSED with the result", outcomeOf(r), r.Answer)
+	}
+}
+
+// A predecessor that is recorded and given between the reading of a resource's versions and
+// that of the resource is a known one: it is waited for as such, and not as any holder of
+// the lane.
+func TestHolderOfTheLaneIsAmongTheVersions(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	p := newProxy(t)
+	p.Rewrite(func(sql string) string { // what is read of the versions is from before the gate
+		return strings.Replace(sql, "AS w(bucket, resource, epoch, own, start), LATERAL (", "AS w(bucket, resource, epoch, own, start) "+
+			"CROSS JOIN (SELECT pg_advisory_xact_lock_shared(4711) AS open OFFSET 0) gate, LATERAL (", 1)
+	})
+	other, _ := openOn(t, pool.Config().ConnString(), quiet, p.dial)
+	one(other, lane(claimOf("ns", "another"), "other", 1))
+	stranger := connectTo(t, pool.Config().ConnString())
+	onConn(t, stranger, "SELECT pg_advisory_lock(4711)")
+	done := make(chan storage.Result, 1)
+	go func() { done <- one(other, sequential(claimOf("ns", "e2"), "r", 3)) }()
+	waitForLock(t, pool)
+	grantOf(t, s, sequential(claimOf("ns", "e1"), "r", 2))
+	onConn(t, stranger, "SELECT pg_advisory_unlock(4711)")
+	r := <-done
+	a, ok := r.Answer.(*idem.ClaimAnswer)
+	if !ok || a.Outcome != idem.OutcomeAwaiting || a.Blocker != keyOf("ns", "e1") {
+		t.Errorf("%s %+v, want AWAITING_PREDECESSOR behind e1", outcomeOf(r), r.Answer)
+	}
+	if p.Changed() == 0 {
+		t.Error("the gate was not there")
 	}
 }
 

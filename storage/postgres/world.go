@@ -216,7 +216,7 @@ func (w *world) decide(ctx context.Context, it *item) {
 	if id, ok := idem.EffectOf(it.cmd); ok {
 		world.Effect = w.effects[id]
 	}
-	if !it.torn && e != nil && (tornResource(e, r) || tornEffect(e, world.Effect)) {
+	if !it.torn && (e != nil && (tornResource(e, r) || tornEffect(e, world.Effect)) || w.tornMembers(it, r, world.Members)) {
 		it.torn, it.read = true, needAll // seen again, it is so
 		return
 	}
@@ -240,32 +240,6 @@ func (t *trip) spoiltFor(it *item) error {
 		return t.spoilt[id]
 	}
 	return nil
-}
-
-// tornResource reports whether the record of a resource, which is read after that of the
-// event, tells of something that the event's does not: it seems to have happened between
-// the two statements, and no rule makes sense of half of it.
-func tornResource(e *idem.Event, r *idem.Resource) bool {
-	if r == nil {
-		return false
-	}
-	switch id := e.ID(); {
-	case r.Owner == id && r.OwnerFence > e.Fence: // granted since
-		return true
-	case r.Owner == id && r.OwnerFence == e.Fence && !r.Owned && e.State == idem.Processing: // ended since
-		return true
-	default:
-		return r.Applied && r.AppliedBy == id && e.State != idem.Processed && e.SettledAs != idem.Processed // completed since
-	}
-}
-
-// tornEffect does the same for a side effect: the end of a claim leaves it unknown, and a
-// later claim begins it anew.
-func tornEffect(e *idem.Event, f *idem.Effect) bool {
-	if f == nil || f.Event != e.ID() {
-		return false
-	}
-	return f.Fence > e.Fence || f.State == idem.EffectUnknown && f.Fence == e.Fence && e.State == idem.Processing
 }
 
 // between are the members that one version asks about: others of the same resource may
