@@ -284,7 +284,7 @@ func fillDatabase(t *testing.T) *pgx.Conn {
 		t.Fatal(err)
 	}
 	execSQL(t, pool, "DROP TABLE n")
-	execSQL(t, pool, "VACUUM ANALYZE")
+	vacuum(t, pool, "VACUUM (ANALYZE)")
 	return connectTo(t, pool.Config().ConnString())
 }
 

@@ -138,6 +138,19 @@ func execSQL(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	}
 }
 
+// vacuum vacuums the schema's tables alone: the catalogs are every test's. It waits longer
+// for a lock than the store would, since autovacuum may be at work on a table.
+func vacuum(t testing.TB, pool *pgxpool.Pool, command string) {
+	t.Helper()
+	tables := scalar[string](t, pool, "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class WHERE relnamespace = 'idemsvc'::regnamespace AND relkind IN ('r', 'p')")
+	conn := connectTo(t, pool.Config().ConnString())
+	for _, sql := range []string{"SET lock_timeout = '1min'", command + " " + tables} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
 func scalar[T any](t testing.TB, pool *pgxpool.Pool, sql string, args ...any) T {
 	t.Helper()
 	var v T

@@ -337,7 +337,7 @@ func TestDuplicatesWriteNothing(t *testing.T) {
 		claims = append(claims, claimOf("ns", fmt.Sprint("done", i)), claimOf("ns", fmt.Sprint("live", i)))
 		fresh = append(fresh, claimOf("ns", fmt.Sprint("fresh", i)))
 	}
-	execSQL(t, pool, "VACUUM")
+	vacuum(t, pool, "VACUUM")
 	execSQL(t, pool, "CHECKPOINT")
 	state := func() string {
 		return scalar[string](t, pool, "SELECT pg_current_wal_insert_lsn()::text || ' ' || pg_snapshot_xmax(pg_current_snapshot())::text || ' ' || (SELECT last_value FROM idemsvc.fence)")
