@@ -37,7 +37,8 @@ func (c *cli) serveCommands() []command {
 // serve runs the server until the context or a signal ends it.
 func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s settings) (err error) {
 	defer c.tune(cfg.gcPercent, cfg.memoryLimit)()
-	log := c.logger(cfg.logLevel, cfg.logFormat)
+	log, flush := c.logger(cfg.logLevel, cfg.logFormat)
+	defer flush()
 	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer release()
 	log.InfoContext(ctx, "starting", append([]any{slog.String("version", version())}, s.logged()...)...)

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
@@ -102,8 +101,8 @@ func (c *serveConfig) settings() settings {
 			doc: "Connections to the database at most. Writes are batched and need two; the rest is for reads and background work.",
 		},
 		{
-			flag: "stream-workers", env: "IDEMSVC_STREAM_WORKERS", arg: "N", def: "0", set: number(&c.streamWorkers, 0, 65536),
-			doc: "Goroutines kept ready for calls. 0: one is started for each call.",
+			flag: "stream-workers", env: "IDEMSVC_STREAM_WORKERS", arg: "N", def: "256", set: number(&c.streamWorkers, 0, 65536),
+			doc: "Goroutines kept ready for calls, whose stacks need not grow anew for each. More calls at a time get one of their own. 0: all do.",
 		},
 		{
 			flag: "gc-percent", env: "IDEMSVC_GC_PERCENT", arg: "N", def: "400", set: number(&c.gcPercent, 10, 100000),
@@ -186,15 +185,4 @@ func onlyLoopback(addr string) (bool, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback(), nil // a name may be anything
-}
-
-// logger makes the log of the level and form that were asked for.
-func (c *cli) logger(level, format string) *slog.Logger {
-	var l slog.Level
-	_ = l.UnmarshalText([]byte(level)) // checked; else: info
-	o := &slog.HandlerOptions{Level: l}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(c.stderr, o))
-	}
-	return slog.New(slog.NewTextHandler(c.stderr, o))
 }

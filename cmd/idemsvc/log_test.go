@@ -1,0 +1,57 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestLogLines: lines at info are written within a moment, together; a warning is written
+// at once, after what came before it; what is left is written at the end.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	written := make(chan string, 8)
+	go func() {
+		buf := make([]byte, 1<<20)
+		for {
+			n, err := r.Read(buf)
+			if err != nil {
+				return
+			}
+			written <- string(buf[:n])
+		}
+	}()
+	t.Cleanup(func() { _ = r.Close() })
+	log, flush := (&cli{stderr: w}).logger("info", "text")
+	log = log.With("a", 1).WithGroup("g")
+
+	check := func(want ...string) {
+		t.Helper()
+		got := <-written
+		for _, line := range want {
+			i := strings.Index(got, line+" a=1")
+			if i < 0 {
+				t.Fatalf("no %q in %q", line, got)
+			}
+			got = got[i:]
+		}
+	}
+	log.Info("first")
+	check("msg=first") // nothing follows it: time brings it
+	log.Info("second")
+	log.Warn("third", "x", 2)
+	check("msg=second", "msg=third")
+	log.Info("fourth")
+	log.Debug("never")
+	flush()
+	check("msg=fourth")
+	flush() // nothing is left
+	log.Info(strings.Repeat("long", logBuffer/4))
+	check("msg=" + strings.Repeat("long", logBuffer/4))
+	select {
+	case more := <-written:
+		t.Errorf("more was written: %q", more)
+	default:
+	}
+}
