@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -362,6 +363,48 @@ func TestFencesGrowAcrossPromotion(t *testing.T) {
 	must[*idem.EndAnswer](t, s, completeOf(tok, "ok"))
 }
 
+// TestAStandbyThatLacksCommits: what only the old primary knew is forgotten. Such an event
+// is granted again, and says so, since it came before the epoch did.
+func TestAStandbyThatLacksCommits(t *testing.T) {
+	t.Parallel()
+	primary := cluster(t, embedded.Options{})
+	ps, ppool := openOn(t, primary.URL("postgres"), quiet)
+	grantOf(t, ps, claimOf("ns", "replicated"))
+	sb := standby(t, primary)
+	pool := openPool(t, sb.URL("postgres"))
+	execSQL(t, pool, "ALTER SYSTEM SET primary_conninfo = ''")
+	execSQL(t, pool, "SELECT pg_reload_conf()")
+	eventually(t, 20*time.Second, "the standby hears no more", func() bool {
+		return scalar[int](t, pool, "SELECT count(*)::int FROM pg_stat_wal_receiver") == 0
+	})
+	forgotten := claimOf("ns", "forgotten")
+	forgotten.Facts.OccurredAt = time.Now().Add(-time.Minute).UnixNano()
+	tok := grantOf(t, ps, forgotten)
+	ps.Close()
+	ppool.Close()
+	if err := primary.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, "SELECT pg_promote()")
+	s, _ := openOn(t, sb.URL("postgres"), quiet)
+	if a := must[*idem.ClaimAnswer](t, s, claimOf("ns", "replicated")); a.Outcome != idem.OutcomeInProgress {
+		t.Errorf("a claim that the standby knows: %s", a.Outcome)
+	}
+	again := claimOf("ns", "forgotten")
+	again.Facts.OccurredAt = forgotten.Facts.OccurredAt
+	a := must[*idem.ClaimAnswer](t, s, again)
+	if !a.Granted || !slices.Contains(a.Anomalies, idem.AnomalyRestored) {
+		t.Errorf("a claim that the standby never heard of: %s, %v", a.Outcome, a.Anomalies)
+	}
+	if a.Event.Fence <= tok.Fence {
+		t.Errorf("fence %d after the promotion, %d before", a.Event.Fence, tok.Fence)
+	}
+	r := one(s, completeOf(tok, "late"))
+	if lost, ok := errors.AsType[*idem.Error](r.Err); !ok || lost.Code != idem.CodeClaimLost {
+		t.Errorf("completion of the forgotten claim: %s", outcomeOf(r))
+	}
+}
+
 // A store that was open on the standby all along is unavailable, not broken, and goes on
 // once the standby is promoted: with a new epoch and without being opened again.
 func TestStandbyIsUnavailableUntilPromoted(t *testing.T) {
@@ -434,6 +477,37 @@ func TestNewEpochGivesLiveClaimsTheirFullLease(t *testing.T) {
 		}
 	}
 	must[*idem.EndAnswer](t, other, completeOf(tok, "ok"))
+}
+
+// TestAClockJumpBeginsAnEpoch: leases cannot be trusted after the database's clock has
+// jumped, so that running claims get their whole lease again, and fences go on above all
+// that were drawn before.
+func TestAClockJumpBeginsAnEpoch(t *testing.T) {
+	t.Parallel()
+	for _, shift := range []time.Duration{10 * time.Second, -10 * time.Second} {
+		s, pool := openStore(t, quiet)
+		epoch := func() int64 { return scalar[int64](t, pool, "SELECT epoch FROM idemsvc.meta") }
+		before := epoch()
+		tok := grantOf(t, s, claimOf("ns", "e"))
+		execSQL(t, pool, "UPDATE idemsvc.event SET lease_until = clock_timestamp() - interval '1 minute' WHERE id = $1", [16]byte(tok.Event))
+		s.ShiftClock(4 * time.Second)
+		grantOf(t, s, claimOf("ns", "a little"))
+		if e := epoch(); e != before {
+			t.Fatalf("4 s are no jump: epoch %d became %d", before, e)
+		}
+		s.ShiftClock(shift)
+		grantOf(t, s, claimOf("ns", "notices"))
+		if e := epoch(); e <= before {
+			t.Fatalf("%v: epoch %d stayed %d", shift, before, e)
+		}
+		if a := must[*idem.ClaimAnswer](t, s, claimOf("ns", "e")); a.Outcome != idem.OutcomeInProgress || a.RetryIn < 9*time.Minute {
+			t.Errorf("%v: %s, %v left, want the whole lease", shift, a.Outcome, a.RetryIn)
+		}
+		if next := grantOf(t, s, claimOf("ns", "next")); next.Fence>>41 <= before {
+			t.Errorf("%v: fence %d is of epoch %d", shift, next.Fence, next.Fence>>41)
+		}
+		must[*idem.EndAnswer](t, s, completeOf(tok, "ok"))
+	}
 }
 
 // An answer that is slow to come is no jump of the database's clock: it begins no new

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
 )
@@ -10,6 +11,14 @@ import (
 func (o Options) Deciding(decide func(*idem.World, idem.Command, *idem.Policy) idem.Decision) Options {
 	o.decide = decide
 	return o
+}
+
+// ShiftClock lets the store believe that the database's clock stood elsewhere when it was
+// read last: as if it had jumped by as much the other way.
+func (s *Store) ShiftClock(d time.Duration) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.clock.db = s.clock.db.Add(d)
 }
 
 // Statements are the texts of all statements, by the name of their file.
