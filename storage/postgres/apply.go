@@ -50,6 +50,7 @@ func (s *Store) Apply(ctx context.Context, batch []idem.Command) []storage.Resul
 		s.start(items[i])
 	}
 	s.run(ctx, items)
+	s.vouch(ctx, items)
 	out := make([]storage.Result, len(items))
 	for i, it := range items {
 		out[i] = it.result

@@ -61,3 +61,38 @@ func (s *sources) add(ks []sourceKey) {
 		s.seen[k] = true
 	}
 }
+
+// vouch remembers sources of which a verified delivery was answered for the first time:
+// not one that was refused, which changes nothing. It is a write of its own before the
+// answers, once for each source; where it fails, the next verified delivery brings it.
+func (s *Store) vouch(ctx context.Context, items []*item) {
+	var ks []sourceKey
+	for _, it := range items {
+		c, ok := it.cmd.(*idem.Claim)
+		if !ok || !genuine(c) || s.sources.verified(c.Key) {
+			continue
+		}
+		if a, ok := it.result.Answer.(*idem.ClaimAnswer); ok && a.Outcome != idem.OutcomeRejected {
+			ks = append(ks, sourceKey{c.Key.Namespace, c.Key.Source})
+		}
+	}
+	if len(ks) == 0 {
+		return
+	}
+	ns, src := make([]string, len(ks)), make([]string, len(ks))
+	for i, k := range ks {
+		ns[i], src[i] = k.namespace, k.source
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if _, err := s.pool.Exec(ctx, sqlSources, ns, src); err != nil {
+		s.log.WarnContext(ctx, "that a source signs its deliveries could not be stored: until its next verified one, deliveries of it need no signature", "error", err)
+		return
+	}
+	s.sources.add(ks)
+}
+
+// genuine reports whether a claim's delivery carries a signature that was found right.
+func genuine(c *idem.Claim) bool {
+	return c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate
+}

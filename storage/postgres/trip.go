@@ -30,8 +30,7 @@ type trip struct {
 	others []*item // written by apply.sql
 	reads  []*item
 
-	spoilt   map[idem.ID]error
-	verified []sourceKey // sources of which this trip brings the first verified delivery
+	spoilt map[idem.ID]error
 
 	won    map[idem.ID]grantRow
 	went   map[idem.ID]grantRow
@@ -249,7 +248,6 @@ func (t *trip) refuse() {
 
 // finish hands the results to the items.
 func (t *trip) finish(ctx context.Context) {
-	t.s.sources.add(t.verified)
 	t.s.odds.learn(len(t.firsts)-len(t.won), len(t.won))
 	for _, it := range t.firsts {
 		if g := t.won[it.subject()]; g.ok {
@@ -309,10 +307,6 @@ func (t *trip) wonBy(it *item, g grantRow) {
 		return
 	}
 	it.finish(storage.Result{Answer: d.Answer, TxID: g.xid})
-}
-
-func genuine(c *idem.Claim) bool {
-	return c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate
 }
 
 // remember keeps what was written as the next guess; e is the event's record.

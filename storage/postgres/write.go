@@ -16,7 +16,6 @@ import (
 func (t *trip) place(b *pgx.Batch) {
 	var r placeCols
 	var f placeEffectCols
-	var srcs []sourceKey
 	for _, it := range t.others {
 		for _, w := range it.dec.Resources {
 			if w.Old.Version == 0 {
@@ -28,21 +27,6 @@ func (t *trip) place(b *pgx.Batch) {
 				f.add(w.New.Key)
 			}
 		}
-	}
-	for _, list := range [][]*item{t.firsts, t.steps, t.others, t.reads} {
-		for _, it := range list {
-			if c, ok := it.cmd.(*idem.Claim); ok && genuine(c) && !t.s.sources.verified(c.Key) {
-				srcs = append(srcs, sourceKey{c.Key.Namespace, c.Key.Source})
-			}
-		}
-	}
-	t.verified = srcs
-	if len(srcs) > 0 {
-		ns, src := make([]string, len(srcs)), make([]string, len(srcs))
-		for i, k := range srcs {
-			ns[i], src[i] = k.namespace, k.source
-		}
-		b.Queue(sqlSources, ns, src).Exec(nothing)
 	}
 	if len(r.id) > 0 {
 		b.Queue(sqlPlace, r.args()...).Exec(nothing)

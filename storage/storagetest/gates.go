@@ -27,7 +27,9 @@ var gates = []test{
 
 func gateSignature(s *site) {
 	s.outcome(idem.OutcomeRejected, s.claim("forged", signed(idem.SignatureFailed)))
-	s.grant("unsigned", signed(idem.NotChecked)) // nobody has seen a signature of this source yet
+	s.grant("unsigned", signed(idem.NotChecked), ordered(s.latest("r", 1))) // nobody has seen a signature of this source yet
+	s.refused(idem.CodeKindMismatch, s.claim("refused", signed(idem.Verified), ordered(s.moment("r", 2))))
+	s.grant("unsigned too", signed(idem.NotChecked)) // what was refused has changed nothing
 	s.grant("signed", signed(idem.Verified))
 	a := s.outcome(idem.OutcomeRejected, s.claim("unsigned2", signed(idem.NotChecked)))
 	equal(s, "advice", a.Advice, idem.AdviceRepeatLater)
