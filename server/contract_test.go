@@ -59,7 +59,7 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		storage.ErrUnavailable: codes.Unavailable, storage.ErrFull: codes.Unavailable, storage.ErrOverloaded: codes.ResourceExhausted,
 		storage.ErrContended: codes.Unavailable, storage.ErrClosed: codes.Unavailable, storage.ErrSchema: codes.Unavailable,
 		storage.ErrRestored: codes.Unavailable,
-		context.Canceled: codes.Canceled, context.DeadlineExceeded: codes.DeadlineExceeded, errTest: codes.Internal,
+		context.Canceled:    codes.Canceled, context.DeadlineExceeded: codes.DeadlineExceeded, errTest: codes.Internal,
 	}
 	for err, code := range want {
 		r := refuse(t.Context(), log, fmt.Errorf("wrapped: %w", err))
