@@ -66,7 +66,7 @@ test: ## Run all tests with the race detector, on PostgreSQL and PgBouncer
 	$(call with,test) go test $(TEST_FLAGS) ./...
 
 # What a soak is to reach; its result goes to build/soak/.
-SOAK_FLAGS := -campaign.kills=500 -campaign.rounds=1500 -campaign.time=20m
+SOAK_FLAGS := -campaign.kills=500 -campaign.rounds=1500 -campaign.time=20m -campaign.limit=0
 SOAK_HISTORIES := 10m
 
 .PHONY: soak

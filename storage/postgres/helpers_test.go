@@ -25,14 +25,6 @@ import (
 // heavy tells whether the long variants of the tests were asked for.
 func heavy() bool { return os.Getenv("IDEMSVC_TEST_HEAVY") != "" }
 
-// campaign skips what takes minutes and a machine of its own, unless it is asked for.
-func campaign(t *testing.T) {
-	t.Helper()
-	if !heavy() {
-		t.Skip("IDEMSVC_TEST_HEAVY is not set; «make soak» runs it")
-	}
-}
-
 func randomID() (id idem.ID) {
 	_, _ = rand.Read(id[:])
 	return id

@@ -2,11 +2,9 @@ package postgres_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +47,7 @@ var faults = []seeded{
 	{name: "a completion, failure or heartbeat is written whatever became of the lease", edits: []edit{
 		{ofStep + `2\] = 0 OR \(` + ofStep + `2\] = 1\) = \(l\.lease_until > m\.at\)`, "true"},
 	}},
-	{name: "a heartbeat shortens a lease", edits: []edit{{`greatest\(e\.lease_until, least\(m\.at \+ ` + ofStep, `(least(m.at + ($$$$6::bigint[])[l.o + `}}},
+	{name: "a heartbeat shortens a lease", edits: []edit{{`greatest\(e\.lease_until, least\(m\.at \+ ` + ofStep, `(least(m.at + ($$6::bigint[])[l.o + `}}},
 	{name: "a completion keeps no result", edits: []edit{{`result = CASE WHEN \(` + ofStep + `4\] & 1\) <> 0 THEN l\.result ELSE e\.result END`, "result = e.result"}}},
 	{name: "a grant or other transition is written whatever the event's row version", edits: []edit{{` AND e\.version = ` + ofEach + `2\]`, ""}}},
 	{name: "a lane is given whatever the resource's row version", edits: []edit{{` AND r\.version = ` + ofEach + `2\]`, ""}}},
@@ -148,10 +146,11 @@ func (s *seeded) killer(t *testing.T, seed uint64, most int) (what string, histo
 			t.Fatal(err)
 		}
 		histories += len(list)
+		mustBeSQL(t, list)
 		if what := refusedBySchema(list); what != "" {
 			return what, histories
 		}
-		bad, _, _ := judge(list)
+		bad, _ := judge(list)
 		if len(bad) > 0 {
 			return "no order of the calls: " + bad[0].Why, histories
 		}
@@ -164,6 +163,18 @@ func (s *seeded) killer(t *testing.T, seed uint64, most int) (what string, histo
 		t.Errorf("no statement has been changed")
 	}
 	return "", histories
+}
+
+// mustBeSQL demands that the server understood what was changed.
+func mustBeSQL(t *testing.T, list []*linear.History) {
+	t.Helper()
+	for _, h := range list {
+		for i := range h.Calls {
+			if pg, ok := errors.AsType[*pgconn.PgError](h.Calls[i].Unknown); ok && strings.HasPrefix(pg.Code, "42") {
+				t.Fatalf("the changed statement is none: %v", pg)
+			}
+		}
+	}
 }
 
 // refusedBySchema tells of a write that the schema, or a check within the statement, did
@@ -184,35 +195,30 @@ func refusedBySchema(list []*linear.History) string {
 	return ""
 }
 
+// How many histories may pass before a fault must have been noticed.
+const mostUnnoticed = 1500
+
 // A store with a fault does not pass: each fault put in on purpose is noticed, every time.
-// What noticed it is in docs/proof.md.
+// What noticed it is in docs/proof.md. The wrong rules, which the exploration of the rules
+// notices in every run, are tried on PostgreSQL by the long runs.
 func TestSeededFaultsAreNoticed(t *testing.T) {
-	campaign(t)
 	t.Parallel()
 	seed := linearSeed(t)
-	var mu sync.Mutex
-	lines := map[string]string{}
-	t.Run("each", func(t *testing.T) {
-		for i, s := range all() {
-			seed := seed + uint64(i)<<20 // histories of their own
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				what, n := s.killer(t, seed, 1500)
-				if what == "" {
-					t.Errorf("nothing was noticed in %d histories", n)
-					return
-				}
-				t.Logf("after %d histories: %s", n, what)
-				mu.Lock()
-				defer mu.Unlock()
-				lines[s.name] = fmt.Sprintf("| %s | %s | %d |", s.name, what, n)
-			})
-		}
-	})
-	for _, s := range all() {
-		if lines[s.name] != "" {
-			t.Log(lines[s.name])
-		}
+	list := faults
+	if heavy() {
+		list = all()
+	}
+	for i, s := range list {
+		seed := seed + uint64(i)<<20 // histories of their own
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			what, n := s.killer(t, seed, mostUnnoticed)
+			if what == "" {
+				t.Errorf("nothing was noticed in %d histories", n)
+				return
+			}
+			t.Logf("after %d histories: %s", n, what)
+		})
 	}
 }
 

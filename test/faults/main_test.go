@@ -25,6 +25,7 @@ var (
 	killsFlag  = flag.Int("campaign.kills", 20, "kills and stops of processes at least")
 	roundsFlag = flag.Int("campaign.rounds", 200, "rounds of one fault each at least")
 	timeFlag   = flag.Duration("campaign.time", 0, "how long at least")
+	limitFlag  = flag.Duration("campaign.limit", 90*time.Second, "how long at most, whatever was reached by then; 0: no limit")
 	seedFlag   = flag.Uint64("campaign.seed", 0, "what decides all chances; 0: the clock")
 	resultFlag = flag.String("campaign.result", "", "file to write the result to")
 )

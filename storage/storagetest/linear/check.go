@@ -3,6 +3,7 @@ package linear
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -64,18 +65,14 @@ func drawnTwice(h *History) string {
 }
 
 func (p *part) check(limit time.Duration) Verdict {
-	m := &model{policy: p.h.Policy, rows: map[rowKey]*Row{}, notes: map[*Call]bool{}}
-	for _, r := range p.rows {
-		k := rowKey{r.ID, r.Seq}
-		if o := m.rows[k]; o != nil {
-			const why = "two entries of the journal tell of one row version"
-			return Verdict{Why: why, Text: why + ": " + o.String() + ", " + r.String()}
-		}
-		m.rows[k] = r
+	m := p.model()
+	if len(m.rows) != len(p.rows) {
+		const why = "two entries of the journal tell of one row version"
+		return Verdict{Why: why, Text: why + ":\n" + p.text()}
 	}
 	ops := p.operations(m)
 	nm := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{newState()} },
+		Init: func() []any { return []any{m.intern(newState())} },
 		Step: func(s, in, _ any) []any {
 			st, _ := s.(*state)
 			var out []any
@@ -84,11 +81,7 @@ func (p *part) check(limit time.Duration) Verdict {
 			}
 			return out
 		},
-		Equal: func(a, b any) bool {
-			x, _ := a.(*state)
-			y, _ := b.(*state)
-			return x.equal(y)
-		},
+		Equal: func(a, b any) bool { return a == b }, // they are interned
 		Hash: func(s any) uint64 {
 			st, _ := s.(*state)
 			return st.sum()
@@ -105,6 +98,26 @@ func (p *part) check(limit time.Duration) Verdict {
 	default:
 		return Verdict{Open: true, Text: fmt.Sprintf("not judged within %v:\n%s", limit, p.text())}
 	}
+}
+
+func (p *part) model() *model {
+	m := &model{
+		p: p, policy: p.h.Policy, rows: map[rowKey]*Row{}, told: map[*Row]bool{}, leases: map[idem.ID][]*Lease{},
+		heard: map[*Lease]bool{}, notes: map[*Call]bool{}, moments: map[idem.Instant]bool{}, states: map[uint64][]*state{}, steps: map[stepKey][]*state{},
+	}
+	for _, c := range p.calls {
+		if c.unheard() {
+			m.maybe = append(m.maybe, c)
+		}
+	}
+	for _, r := range p.rows {
+		m.rows[rowKey{r.ID, r.Seq}], m.told[r] = r, p.told(r)
+		m.moments[r.At] = true
+	}
+	for _, l := range slices.SortedFunc(slices.Values(p.leases), (*Lease).inOrder) {
+		m.leases[l.ID], m.heard[l] = append(m.leases[l.ID], l), p.heard(l)
+	}
+	return m
 }
 
 // verdict says what is at fault, with porcupine's page.
@@ -130,7 +143,7 @@ func (p *part) verdict(why string, pm porcupine.Model, ops []porcupine.Operation
 func Records(h *History) map[idem.ID]bool {
 	ids := map[idem.ID]bool{}
 	for i := range h.Calls {
-		for _, id := range recordsOf(h.Calls[i].Command) {
+		for _, id := range RecordsOf(h.Calls[i].Command) {
 			ids[id] = true
 		}
 	}

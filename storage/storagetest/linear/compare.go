@@ -12,18 +12,17 @@ import (
 
 // comparison walks through what was answered and what the rules say, field by field.
 type comparison struct {
-	maybe map[idem.ID]idem.Instant
 	stale bool // leases of the answer's record may lag behind
 	path  []string
 	diff  string
 }
 
 // compareAnswers says where an answer differs from the rules', nothing where it does not.
-func compareAnswers(got, want idem.Answer, maybe map[idem.ID]idem.Instant) string {
+func compareAnswers(got, want idem.Answer) string {
 	if reflect.TypeOf(got) != reflect.TypeOf(want) {
 		return fmt.Sprintf("answered with %T, want %T", got, want)
 	}
-	c := &comparison{maybe: maybe}
+	c := &comparison{}
 	switch a := want.(type) {
 	case *idem.ClaimAnswer:
 		c.stale = a.Reentered
@@ -37,8 +36,8 @@ func compareAnswers(got, want idem.Answer, maybe map[idem.ID]idem.Instant) strin
 }
 
 // compareValues compares two parts of what is stored.
-func compareValues(got, want any, maybe map[idem.ID]idem.Instant) string {
-	c := &comparison{maybe: maybe}
+func compareValues(got, want any) string {
+	c := &comparison{}
 	c.value(addressable(got), addressable(want))
 	return c.diff
 }
@@ -108,7 +107,7 @@ func (c *comparison) fields(got, want reflect.Value) {
 	t := got.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if !f.IsExported() || c.open(want, f.Name) {
+		if !f.IsExported() {
 			continue
 		}
 		c.path = append(c.path, f.Name)
@@ -119,31 +118,6 @@ func (c *comparison) fields(got, want reflect.Value) {
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
-}
-
-// open reports whether a field follows from the end of a lease that is not known.
-func (c *comparison) open(of reflect.Value, field string) bool {
-	if len(c.maybe) == 0 {
-		return false
-	}
-	var event *idem.Event
-	switch x := of.Addr().Interface().(type) {
-	case *idem.ClaimAnswer:
-		if field == "RetryIn" {
-			event = x.Event
-		}
-	case *idem.ExtendAnswer:
-		if field == "LeaseUntil" {
-			event = x.Event
-		}
-	case *idem.Event:
-		if field == "LeaseUntil" || field == "EndedAt" {
-			event = x
-		}
-	case *idem.Attempt:
-		return field == "EndedAt" && c.maybe[x.Event] != 0
-	}
-	return event != nil && c.maybe[event.ID()] != 0
 }
 
 func (c *comparison) lease(got, want reflect.Value) {
@@ -194,7 +168,7 @@ func (m *model) final(s *state, op *opFinal) string {
 			{"attempts", v.Attempts, s.attempts[id]},
 			{"effects", v.Effects, s.effectsOf(id)},
 		} {
-			if diff := compareValues(part.got, part.want, s.maybe); diff != "" {
+			if diff := compareValues(part.got, part.want); diff != "" {
 				return fmt.Sprintf("what is stored in the end of %s: %s %s", v.Event.Key.EventID, part.what, diff)
 			}
 		}
@@ -203,7 +177,7 @@ func (m *model) final(s *state, op *opFinal) string {
 			if want == nil && r.Version == 0 {
 				continue // a placeholder
 			}
-			if diff := compareValues(r, want, s.maybe); diff != "" {
+			if diff := compareValues(r, want); diff != "" {
 				return fmt.Sprintf("what is stored in the end of %s: %s", r.Key.Name, diff)
 			}
 		}

@@ -17,13 +17,15 @@ import (
 type Replica interface {
 	Do(ctx context.Context, c idem.Command) storage.Result
 	Claim(ctx context.Context, c *idem.Claim, wait time.Duration) storage.Result
-	// Broken counts the connections to the database that ended without a good-bye.
-	Broken() int64
+	// Broken counts the trips to the database that were to write a command's records and
+	// ended in an error, though they may have been carried out. Each is counted before the
+	// service hears of it.
+	Broken(c idem.Command) int64
 }
 
 // Mover ends the lease of an event's claim or of an effect's last try now, as if it had run
-// out, and says when that was as stored; 0 where there was none that ran.
-type Mover func(ctx context.Context, id idem.ID) (idem.Instant, error)
+// out, where one runs. Whether it did is found among the leases of the history.
+type Mover func(ctx context.Context, id idem.ID)
 
 // world of one history: few clients, few names, and what they were given.
 type driver struct {
@@ -49,74 +51,6 @@ type given struct {
 	claimant string
 	event    int
 	over     bool
-}
-
-// theme is what the clients of a history fight over.
-type theme struct {
-	events     int
-	ordered    bool // events are ordered by a resource
-	sequential bool
-	effects    bool
-	operators  bool
-	slow       bool // somebody waits for the true end of a lease
-}
-
-// themeOf draws a theme: one kind of contention at a time finds more than all at once.
-func themeOf(rng *rand.Rand) theme {
-	t := theme{events: 1 + rng.IntN(2), slow: rng.IntN(60) == 0, operators: rng.IntN(4) == 0}
-	switch rng.IntN(8) {
-	case 0, 1, 2:
-		t.ordered, t.events = true, 2+rng.IntN(2)
-	case 3:
-		t.ordered, t.sequential, t.events = true, true, 3
-	case 4, 5:
-		t.effects = true
-	case 6:
-		t.ordered, t.effects, t.events = true, true, 2
-	}
-	return t
-}
-
-// Namespace is that of the history which a seed makes.
-func Namespace(seed uint64) string { return fmt.Sprintf("linear-%016x", seed) }
-
-var policies sync.Map // by namespace
-
-// PolicyOf is the policy function for stores under test: each history has a policy of its
-// own, drawn from its seed.
-func PolicyOf(key idem.EventKey, _ string) *idem.Policy {
-	if p, ok := policies.Load(key.Namespace); ok {
-		return p.(*idem.Policy) //nolint:errcheck // nothing else is stored
-	}
-	return idem.DefaultPolicy()
-}
-
-func policyFor(rng *rand.Rand, t theme) *idem.Policy {
-	pause := func(of ...time.Duration) time.Duration { return of[rng.IntN(len(of))] }
-	p := idem.DefaultPolicy()
-	p.MaxAttempts = 1 + rng.Int32N(4)
-	p.MaxReleases = rng.Int32N(3)
-	p.HeldLanes = rng.IntN(2) == 0
-	p.Lease = 2 * time.Second
-	if t.slow {
-		p.Lease = idem.MinLease
-	}
-	if rng.IntN(4) == 0 {
-		p.Stale = idem.Hold
-	}
-	p.WaiveInterval = pause(0, 20*time.Millisecond, time.Hour)
-	p.ReleaseDelay = pause(0, 0, 5*time.Millisecond)
-	p.NotYetBudget = pause(time.Millisecond, time.Hour)
-	p.Backoff = idem.Backoff{Base: pause(time.Millisecond, 10*time.Millisecond, time.Hour), Factor: 2, Cap: time.Hour}
-	p.RefuseMismatch = rng.IntN(4) == 0
-	p.Signature = idem.SignatureOptional
-	p.TieSequence = idem.TieRule(rng.IntN(3)) //nolint:gosec // small
-	p.Gap = idem.GapRule(rng.IntN(3))         //nolint:gosec // small
-	p.GapAfter = pause(0, 5*time.Millisecond, time.Hour)
-	p.Dead = idem.DeadRule(rng.IntN(3)) //nolint:gosec // small
-	p.StartAt = rng.Int64N(2)
-	p.OnUnknown = []idem.OnUnknown{idem.UnknownRetry, idem.UnknownHold}[rng.IntN(2)]
-	return p
 }
 
 // Drive lets a few clients do random things to a few records through the replicas, and
@@ -227,7 +161,7 @@ func (c *client) do(ctx context.Context, cmd idem.Command) storage.Result {
 		ctx, stop = context.WithTimeout(ctx, time.Duration(c.rng.IntN(6000))*time.Microsecond)
 		defer stop()
 	}
-	broken := rep.Broken()
+	broken := rep.Broken(cmd)
 	call.InvokedAt, call.Invoked = idem.InstantOf(time.Now()), time.Since(d.began)
 	var r storage.Result
 	if claim, ok := cmd.(*idem.Claim); ok && c.one(6) {
@@ -237,7 +171,7 @@ func (c *client) do(ctx context.Context, cmd idem.Command) storage.Result {
 		r = rep.Do(ctx, cmd)
 	}
 	call.Returned, call.ReturnedAt = time.Since(d.began), idem.InstantOf(time.Now())
-	call.Disturbed = rep.Broken() != broken
+	call.Disturbed = rep.Broken(cmd) != broken
 	rule, refused := errors.AsType[*idem.Error](r.Err)
 	switch {
 	case refused:
@@ -284,16 +218,7 @@ func (c *client) moveTime(ctx context.Context) {
 	if c.d.theme.effects && c.one(2) {
 		id = c.effect().ID()
 	}
-	m := Moved{Client: c.id, ID: id, Invoked: time.Since(c.d.began)}
-	until, err := c.d.move(ctx, id)
-	m.Until, m.Returned = until, time.Since(c.d.began)
-	c.d.mu.Lock()
-	defer c.d.mu.Unlock()
-	if err != nil {
-		c.d.h.Lost = fmt.Errorf("a lease that may have been ended: %w", err)
-		return
-	}
-	c.d.h.Moved = append(c.d.h.Moved, m)
+	c.d.move(ctx, id)
 }
 
 func (d *driver) key(i int) idem.EventKey { return keyIn(d.ns, i) }

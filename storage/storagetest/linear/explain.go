@@ -16,7 +16,7 @@ import (
 
 func merge(states []*state) (out []*state) {
 	for _, s := range states {
-		if !slices.ContainsFunc(out, s.equal) {
+		if !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -26,7 +26,8 @@ func merge(states []*state) (out []*state) {
 // explain says how far the longest order goes, and why what could come next cannot; first
 // is the first reason.
 func (p *part) explain(order, ops []porcupine.Operation, m *model) (text, first string) {
-	states := []*state{newState()}
+	clear(m.steps) // the reasons of steps that have been made are forgotten
+	states := []*state{m.intern(newState())}
 	done := map[any]bool{}
 	var b strings.Builder
 	b.WriteString("; the longest that does:\n")
@@ -93,12 +94,6 @@ func opText(op any) string {
 		return op.c.String()
 	case opNote:
 		return "the note of " + name(op.c.Command)
-	case opMoved:
-		return op.m.String()
-	case opHidden:
-		return "unheard, " + op.r.String()
-	case opHeartbeat:
-		return "unheard " + name(op.c.Command)
 	case *opFinal:
 		return op.text()
 	}
@@ -145,9 +140,6 @@ func (p *part) text() string {
 	for _, c := range p.calls {
 		lines = append(lines, line{c.Invoked, c.String()})
 	}
-	for _, m := range p.moved {
-		lines = append(lines, line{m.Invoked, m.String()})
-	}
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	var b strings.Builder
 	for _, l := range lines {
@@ -161,6 +153,9 @@ func (p *part) text() string {
 			told = " (no answer tells of it)"
 		}
 		b.WriteString("    " + r.String() + told + "\n")
+	}
+	for _, l := range p.leases {
+		b.WriteString("    " + l.String() + "\n")
 	}
 	f := &opFinal{}
 	for _, v := range p.h.Final {

@@ -1,30 +1,74 @@
 package linear
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
 )
 
+// What nobody heard of is no operation of the search: it may happen before any of them. A
+// state knows its silent successors.
+
+// silent is a state that comes after another by something of which no answer tells.
+type silent struct {
+	after time.Duration // it was committed after that
+	s     *state
+}
+
+// unheard are the states that a state may have come to, by things of which no answer tells,
+// before the given end; without the state itself.
+func (m *model) unheard(s *state, end time.Duration) (out []*state) {
+	list := []*state{s}
+	for len(list) > 0 {
+		t := list[0]
+		list = list[1:]
+		for _, n := range m.successors(t) {
+			if n.after <= end && !slices.Contains(out, n.s) {
+				out, list = append(out, n.s), append(list, n.s)
+			}
+		}
+	}
+	return out
+}
+
+func (m *model) successors(s *state) []silent {
+	if s.expanded {
+		return s.next
+	}
+	s.expanded = true
+	for id := range m.p.ids {
+		if r := m.rows[rowKey{id, s.version(id) + 1}]; r != nil && !m.told[r] {
+			for _, n := range m.hidden(s, r) {
+				s.next = append(s.next, silent{m.p.clock(r.At), m.intern(n)})
+			}
+			for _, n := range m.hiddenNotes(s, r) {
+				s.next = append(s.next, silent{0, m.intern(n)})
+			}
+			if n := m.noted(s, r, r.At); n != nil {
+				s.next = append(s.next, silent{m.p.clock(r.At), m.intern(n)})
+			}
+		}
+		if l := m.nextLease(s, id); l != nil && !m.heard[l] {
+			if n := m.lease(s, l); n != nil {
+				s.next = append(s.next, silent{m.p.clock(l.At), m.intern(n)})
+			}
+		}
+	}
+	return s.next
+}
+
 // hidden: some call that may have been carried out unheard, or the sweeper, made the entry.
 func (m *model) hidden(s *state, r *Row) (out []*state) {
-	if s.version(r.ID) >= r.Seq {
-		return []*state{s} // with another entry of the same write, or by a call that was answered
-	}
-	if s.version(r.ID) < r.Seq-2 { // one write makes at most two entries of a record
-		return nil
-	}
 	try := func(cmd idem.Command, from idem.Instant) {
-		for _, g := range s.guesses() {
-			for _, now := range m.instants(g.state, from, r.At) {
-				d := idem.Decide(g.world(cmd, m.policy, now), cmd, m.policy)
-				if d.Reread || !makes(&d, r) {
-					continue
-				}
-				if n, why := m.written(g, &d, r.At); why == "" {
-					out = append(out, g.settle(s, n))
-				}
+		for _, now := range m.instants(s, from, r.At) {
+			d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
+			if d.Reread || !makes(&d, r) {
+				continue
+			}
+			if n, why := m.enacted(s, &d, r.At); why == "" && !slices.ContainsFunc(out, n.equal) {
+				out = append(out, n)
 			}
 		}
 	}
@@ -47,6 +91,28 @@ func (m *model) hidden(s *state, r *Row) (out []*state) {
 	return out
 }
 
+// hiddenNotes are the states in which a call that may have been carried out unheard has
+// been decided, and has yet to make the entry.
+func (m *model) hiddenNotes(s *state, r *Row) (out []*state) {
+	if _, decided := s.pending[r]; decided {
+		return nil
+	}
+	for _, c := range m.maybe {
+		if !c.during(r.At, lingers) || c.Command.Subject() != r.ID {
+			continue
+		}
+		for _, cmd := range c.commands() {
+			for _, now := range m.instants(s, c.InvokedAt, r.At) {
+				d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
+				if !d.Reread && makes(&d, r) && rests(d.Answer) {
+					out = append(out, s.noting(r, &d))
+				}
+			}
+		}
+	}
+	return out
+}
+
 func makes(d *idem.Decision, r *Row) bool {
 	return slices.ContainsFunc(d.Entries, func(e idem.Entry) bool {
 		return e.ID == r.ID && e.Seq == r.Seq && e.Kind == r.Kind && uint8(e.To) == r.State
@@ -58,18 +124,5 @@ func tokenOf(e *idem.Event) idem.Token {
 }
 
 // lingers is how long a batch may still be at work after its caller was told of a broken
-// connection.
-const lingers = 20 * time.Second
-
-// heartbeat: an extension leaves nothing in the journal. Whether it was made is left open:
-// the claim may live for as long as that would give it.
-func (m *model) heartbeat(s *state, c *Call) []*state {
-	t := idem.TokenOf(c.Command)
-	e := s.events[t.Event]
-	if e == nil || e.State != idem.Processing || e.Fence != t.Fence || e.Nonce != t.Nonce {
-		return []*state{s}
-	}
-	n := s.clone()
-	n.maybe[t.Event] = max(n.maybe[t.Event], c.ReturnedAt.Add(lingers))
-	return []*state{s, n}
-}
+// connection. The replicas are closed, and the database is quiet, before the last look.
+const lingers = time.Duration(math.MaxInt64 / 4)

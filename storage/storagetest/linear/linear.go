@@ -7,7 +7,8 @@
 // rules are asked as of that moment. What nobody heard of (a call whose answer was lost, a
 // batch that was tried again inside, the sweeper) is found in the journal, whose entries
 // say that something happened; it counts only where the rules, at that row version, make
-// just that entry of one of the calls that may have come through.
+// just that entry of one of the calls that may have come through. Heartbeats leave no
+// entry: the database is watched for leases that get another end.
 package linear
 
 import (
@@ -29,20 +30,12 @@ type Call struct {
 	Err     *idem.Error // the rules refused it
 	Unknown error       // whether it took effect is not known
 
-	// Disturbed: a connection broke meanwhile, so that it may have been carried out more
-	// than once.
+	// Disturbed: a trip to the database failed meanwhile, so that it may have been carried
+	// out more than once.
 	Disturbed bool
 
 	Invoked, Returned     time.Duration // since the history began, by a clock that never jumps
 	InvokedAt, ReturnedAt idem.Instant  // by the clock that the database has, too
-}
-
-// Moved is a record whose lease a test ended, as if time had passed.
-type Moved struct {
-	Client            int
-	ID                idem.ID
-	Until             idem.Instant // the end of the lease, as stored then; 0: there was none
-	Invoked, Returned time.Duration
 }
 
 // Row is an entry of the journal.
@@ -60,14 +53,11 @@ type History struct {
 	Name    string
 	Policy  *idem.Policy
 	Calls   []Call
-	Moved   []Moved
 	Journal []Row
+	Leases  []Lease
 	// Final is what is stored after the last call, for all event keys.
 	Final                       []storage.View
 	FinalInvoked, FinalReturned time.Duration
-
-	// Lost is why the history cannot be judged: the test itself lost sight of something.
-	Lost error
 }
 
 // String describes the call for people.
@@ -85,10 +75,6 @@ func (c *Call) String() string {
 		what += " (disturbed)"
 	}
 	return fmt.Sprintf("[%8.3f %8.3f] client %d: %s -> %s", ms(c.Invoked), ms(c.Returned), c.Client, name(c.Command), what)
-}
-
-func (m *Moved) String() string {
-	return fmt.Sprintf("[%8.3f %8.3f] client %d: the lease of %v ends at %d", ms(m.Invoked), ms(m.Returned), m.Client, short(m.ID), m.Until)
 }
 
 func (r *Row) String() string {

@@ -1,54 +1,84 @@
 package linear
 
 import (
+	"slices"
+
 	"github.com/idemsvc/idemsvc/idem"
 )
 
 // A claim that is not given because of others (their lane, their version, their end) leaves
 // a note of that on its own record, and nothing else. The write tests that record, and not
 // what the others have come to meanwhile: the decision and its note are two points of the
-// call's time.
+// call's time. It is the same with what became of side effects, which a claim is told of at
+// its grant and which decides how a failure is taken.
 
-// notes reports whether the call may have left such a note.
-func (c *Call) notes(rows []*Row) bool {
-	a, ok := c.Answer.(*idem.ClaimAnswer)
-	if !ok || a.Granted || a.Reentered || a.Event == nil || a.Event.Ordering == nil {
+// rests reports whether an answer may rest on records that its own write does not test.
+func rests(a idem.Answer) bool {
+	switch a := a.(type) {
+	case *idem.ClaimAnswer:
+		return len(a.Effects) > 0 || !a.Granted && !a.Reentered && a.Event != nil && a.Event.Ordering != nil
+	case *idem.EndAnswer:
+		return !a.Already && a.Event != nil && a.Event.Effects > 0
+	default:
 		return false
 	}
-	id := a.Event.ID()
-	for _, r := range rows {
-		if r.ID == id && r.At == a.Now {
-			return true
-		}
-	}
-	return false
 }
 
-// noting is the state in which a call has been decided: d is still to be written, nil for
-// a call that has left nothing to write.
-func (s *state) noting(c *Call, d *idem.Decision) *state {
+// notes reports whether the call may have been written later than it was decided.
+func (c *Call) notes(rows []*Row) bool {
+	return c.Answer != nil && rests(c.Answer) && slices.ContainsFunc(rows, func(r *Row) bool {
+		return r.ID == c.Command.Subject() && r.At == moment(c.Answer)
+	})
+}
+
+// noting is the state in which something has been decided: d is still to be written, nil
+// where nothing is left to write. It is for a call, or for an entry of the journal that no
+// answer tells of.
+func (s *state) noting(of any, d *idem.Decision) *state {
 	n := s.clone()
-	n.pending[c] = d
+	if d != nil {
+		own := *d
+		own.Answer = nil // it has been compared
+		d = &own
+	}
+	n.pending[of] = d
 	return n
 }
 
-// noted writes a note, if the records that it changes are as they were.
-func noted(s *state, c *Call) []*state {
-	d, decided := s.pending[c]
+// noted writes what was decided earlier, if the records that it changes are as they were.
+func (m *model) noted(s *state, of any, at idem.Instant) *state {
+	d, decided := s.pending[of]
 	if !decided {
 		return nil
 	}
-	n := s
+	n := s.clone()
 	if d != nil {
 		if !s.unchanged(d) {
 			return nil
 		}
-		n = s.apply(d, moment(c.Answer), 0)
-	} else {
-		n = s.clone()
+		var why string
+		if n, why = m.enacted(s, s.rebased(d), at); why != "" {
+			m.why = why
+			return nil
+		}
+		if n == s {
+			n = s.clone()
+		}
 	}
-	delete(n.pending, c)
-	return []*state{n}
+	delete(n.pending, of)
+	return n
+}
+
+// rebased is a decision that keeps the lease which its record has by now.
+func (s *state) rebased(d *idem.Decision) *idem.Decision {
+	w := d.Event
+	if w == nil || w.Old == nil || w.New.LeaseUntil != w.Old.LeaseUntil {
+		return d
+	}
+	own, write, e := *d, *w, *w.New
+	e.LeaseUntil = s.events[e.ID()].LeaseUntil
+	write.New, own.Event = &e, &write
+	return &own
 }
 
 // unchanged reports whether the records that a decision changes have their row versions.
@@ -65,6 +95,12 @@ func (s *state) unchanged(d *idem.Decision) bool {
 	for _, w := range d.Resources {
 		id := w.New.Key.ID()
 		if r := s.resources[id]; r == nil && w.Old.Version != 0 || r != nil && r.Version != w.Old.Version {
+			return false
+		}
+	}
+	for _, w := range d.Effects {
+		id := w.New.ID()
+		if f := s.effects[id]; f == nil && w.Old.Version != 0 || f != nil && f.Version != w.Old.Version {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 // operations are what the search orders.
 func (p *part) operations(m *model) (ops []porcupine.Operation) {
-	end := time.Duration(math.MaxInt64)
 	add := func(client int, op any, from, to time.Duration) {
 		ops = append(ops, porcupine.Operation{ClientId: client, Input: op, Call: int64(from), Return: int64(to)})
 	}
@@ -25,22 +23,6 @@ func (p *part) operations(m *model) (ops []porcupine.Operation) {
 				m.notes[c] = true
 				add(hidden, opNote{c}, c.Invoked, c.Returned)
 			}
-		}
-		if c.unheard() {
-			m.maybe = append(m.maybe, c)
-		}
-		if _, ok := c.Command.(*idem.Extend); ok && (c.Unknown != nil || c.Disturbed) {
-			hidden++
-			add(hidden, opHeartbeat{c}, c.Invoked, end)
-		}
-	}
-	for _, mv := range p.moved {
-		add(mv.Client, opMoved{mv}, mv.Invoked, mv.Returned)
-	}
-	for _, r := range p.rows {
-		if !p.told(r) {
-			hidden++
-			add(hidden, opHidden{r}, min(p.earliestOf(r), p.seen(r, end)), p.seen(r, end))
 		}
 	}
 	f := &opFinal{}
@@ -84,29 +66,12 @@ func (c *Call) earliest() time.Duration {
 // grain is by how much an instant of the database may seem earlier than it was.
 const grain = 2 * time.Millisecond
 
-// clock is when an instant was on the clock of the history.
+// clock is when an instant was on the clock of the history, or a little before.
 func (c *Call) clock(at idem.Instant) time.Duration {
 	return c.Invoked + at.Sub(c.InvokedAt) - grain
 }
 
-// earliestOf is before when an entry that no answer tells of was surely not made.
-func (p *part) earliestOf(r *Row) time.Duration {
-	switch r.Kind {
-	case idem.EntryLateReport, idem.EntryExpired, idem.EntryReleased, idem.EntryReentered:
-		return max(0, p.calls[0].clock(r.At))
-	default:
-	}
-	from := time.Duration(math.MaxInt64)
-	for _, c := range p.calls {
-		if c.unheard() && c.during(r.At, lingers) {
-			from = min(from, c.Invoked)
-		}
-	}
-	if from == math.MaxInt64 {
-		return 0
-	}
-	return from
-}
+func (p *part) clock(at idem.Instant) time.Duration { return p.calls[0].clock(at) }
 
 // unheard reports whether the call may have done something, or once more, of which no
 // answer tells. A claim that waited is decided anew until it is told.
@@ -122,38 +87,44 @@ func (c *Call) reports() bool {
 	}
 }
 
-// told reports whether an answer surely tells of the entry: one of the same moment, about
-// the same record, or about another one that took over its lane; or the one refusal that
-// can have noted it.
+// told reports whether an answer surely tells of the entry, or the one refusal that can
+// have noted it.
 func (p *part) told(r *Row) bool {
 	noted := r.Kind == idem.EntryLateReport || r.Kind == idem.EntryEffectConflict
-	refused := false
+	shown, refused, doubt := false, false, r.Kind == idem.EntryExpired
 	for _, c := range p.calls {
-		about := slices.Contains(recordsOf(c.Command), r.ID)
-		switch {
-		case c.Answer != nil && moment(c.Answer) == r.At && (about || r.Kind == idem.EntryExpired && idem.OrderingOf(c.Command) != nil):
+		if c.tells(r) {
 			return true
-		case noted && about && c.unheard() && c.reports() && c.during(r.At, lingers):
-			return false
 		}
+		about := slices.Contains(RecordsOf(c.Command), r.ID)
+		shown = shown || about && c.Answer != nil && moment(c.Answer) == r.At
 		refused = refused || about && c.Err != nil && c.during(r.At, slack)
+		doubt = doubt || about && c.unheard() && c.during(r.At, lingers)
 	}
-	return noted && refused
+	return !doubt && (shown || noted && refused)
 }
 
-// seen is when somebody had surely seen what the entry tells of.
-func (p *part) seen(r *Row, end time.Duration) time.Duration {
-	for _, c := range p.calls {
-		if c.Answer != nil && versionIn(c.Answer, r.ID) >= r.Seq {
-			end = min(end, c.Returned)
-		}
+// tells reports whether the answer is surely that of the write which made the entry. It is
+// not by their moment alone: others are decided in the same trip to the database.
+func (c *Call) tells(r *Row) bool {
+	if c.Answer == nil || moment(c.Answer) != r.At {
+		return false
 	}
-	for i := range p.h.Final {
-		if v := &p.h.Final[i]; v.Event.ID() == r.ID && v.Event.Version >= r.Seq {
-			end = min(end, p.h.FinalReturned)
-		}
+	if v := versionIn(c.Answer, r.ID); v != r.Seq && (v != r.Seq+1 || r.Kind != idem.EntryExpired) {
+		return false
 	}
-	return end
+	switch a := c.Answer.(type) {
+	case *idem.ClaimAnswer:
+		return a.Granted || a.Reentered
+	case *idem.EndAnswer:
+		return !a.Already
+	case *idem.ExtendAnswer:
+		return a.Rearmed
+	case *idem.EffectAnswer:
+		return !a.Repeat && (a.Verdict == idem.EffectPerform || a.Verdict >= idem.EffectReportedDone)
+	default:
+		return false
+	}
 }
 
 // versionIn is the row version of a record that an answer shows.
@@ -163,6 +134,8 @@ func versionIn(a idem.Answer, id idem.ID) int64 {
 	case *idem.ClaimAnswer:
 		e = a.Event
 	case *idem.EndAnswer:
+		e = a.Event
+	case *idem.ExtendAnswer:
 		e = a.Event
 	case *idem.EffectAnswer:
 		if a.Effect != nil && a.Effect.ID() == id {

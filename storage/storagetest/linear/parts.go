@@ -9,11 +9,11 @@ import (
 
 // part is a part of a history that has nothing to do with the rest of it.
 type part struct {
-	h     *History
-	calls []*Call
-	moved []*Moved
-	rows  []*Row
-	ids   map[idem.ID]bool
+	h      *History
+	calls  []*Call
+	rows   []*Row
+	leases []*Lease
+	ids    map[idem.ID]bool
 }
 
 // parts cuts a history into what belongs together: events that share a resource or an
@@ -30,7 +30,7 @@ func parts(h *History) []*part {
 		return id
 	}
 	for i := range h.Calls {
-		ids := recordsOf(h.Calls[i].Command)
+		ids := RecordsOf(h.Calls[i].Command)
 		for _, id := range ids {
 			up[root(id)] = root(ids[0])
 		}
@@ -45,20 +45,20 @@ func parts(h *History) []*part {
 		return byRoot[r]
 	}
 	for i := range h.Calls {
-		ids := recordsOf(h.Calls[i].Command)
+		ids := RecordsOf(h.Calls[i].Command)
 		p := of(ids[0])
 		for _, id := range ids {
 			p.ids[id] = true
 		}
 		p.calls = append(p.calls, &h.Calls[i])
 	}
-	for i := range h.Moved {
-		p := of(h.Moved[i].ID)
-		p.moved = append(p.moved, &h.Moved[i])
-	}
 	for i := range h.Journal {
 		p := of(h.Journal[i].ID)
 		p.rows = append(p.rows, &h.Journal[i])
+	}
+	for i := range h.Leases {
+		p := of(h.Leases[i].ID)
+		p.leases = append(p.leases, &h.Leases[i])
 	}
 	var list []*part
 	for _, p := range byRoot {
@@ -68,8 +68,8 @@ func parts(h *History) []*part {
 	return list
 }
 
-// recordsOf are the records that a command is about.
-func recordsOf(c idem.Command) (ids []idem.ID) {
+// RecordsOf are the records that a command is about.
+func RecordsOf(c idem.Command) (ids []idem.ID) {
 	if id := c.Subject(); !id.IsZero() {
 		ids = append(ids, id)
 	}

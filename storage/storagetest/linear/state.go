@@ -19,30 +19,30 @@ type state struct {
 	resources map[idem.ID]*idem.Resource
 	members   map[idem.ID][]idem.Member // by resource, ordered
 
-	// maybe is until when a claim may be alive though its record does not say so: an
-	// extension of it was sent whose outcome nobody heard. What follows from the end of
-	// its lease is not compared from then on.
-	maybe map[idem.ID]idem.Instant
+	leases map[idem.ID]int // how many of the new ends of a record's lease have come
 
 	// pending are the notes that were decided and are not written yet; nil for one that
 	// was written at once.
-	pending map[*Call]*idem.Decision
+	pending map[any]*idem.Decision
 
 	hash uint64
+
+	next     []silent // see [model.successors]
+	expanded bool
 }
 
 func newState() *state {
 	return &state{
 		events: map[idem.ID]*idem.Event{}, attempts: map[idem.ID][]idem.Attempt{}, effects: map[idem.ID]*idem.Effect{},
-		resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{}, maybe: map[idem.ID]idem.Instant{},
-		pending: map[*Call]*idem.Decision{},
+		resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{}, leases: map[idem.ID]int{},
+		pending: map[any]*idem.Decision{},
 	}
 }
 
 func (s *state) clone() *state {
 	return &state{
 		events: maps.Clone(s.events), attempts: maps.Clone(s.attempts), effects: maps.Clone(s.effects),
-		resources: maps.Clone(s.resources), members: maps.Clone(s.members), maybe: maps.Clone(s.maybe),
+		resources: maps.Clone(s.resources), members: maps.Clone(s.members), leases: maps.Clone(s.leases),
 		pending: maps.Clone(s.pending),
 	}
 }
@@ -64,8 +64,8 @@ func (s *state) version(id idem.ID) int64 {
 // equal compares all that is stored.
 func (s *state) equal(o *state) bool {
 	return s == o || s.sum() == o.sum() && sameRecords(s.events, o.events) && sameRecords(s.effects, o.effects) && sameRecords(s.resources, o.resources) &&
-		reflect.DeepEqual(s.attempts, o.attempts) && reflect.DeepEqual(s.members, o.members) && maps.Equal(s.maybe, o.maybe) &&
-		reflect.DeepEqual(s.pending, o.pending) //nolint:govet // errors among them are compared as the values that they are
+		reflect.DeepEqual(s.attempts, o.attempts) && reflect.DeepEqual(s.members, o.members) && maps.Equal(s.leases, o.leases) &&
+		reflect.DeepEqual(s.pending, o.pending)
 }
 
 func sameRecords[T any](a, b map[idem.ID]*T) bool {
@@ -96,9 +96,6 @@ func (s *state) sum() uint64 {
 	}
 	for id, r := range s.resources {
 		mix(id, r.Version, r.LaneFence)
-	}
-	for id, i := range s.maybe {
-		mix(id, int64(i))
 	}
 	s.hash = h
 	return h
@@ -222,9 +219,6 @@ func (s *state) apply(d *idem.Decision, at idem.Instant, fence int64) *state {
 		e := w.Apply(at, fence)
 		e.Identify(idem.ID{}) // records are compared without it
 		n.events[e.ID()] = e
-		if w.Draw && n.maybe[e.ID()] != 0 {
-			n.maybe[e.ID()] = 1 // the new claim's lease is known
-		}
 	}
 	for _, w := range d.Owners {
 		put(w)
