@@ -81,6 +81,18 @@ func told(ctx context.Context, err error) error {
 	return err
 }
 
+// cleared is how a measurement ended, with what went wrong while it was cleared away. What
+// was measured by then is not thrown away for that.
+func (o *Options) cleared(ctx context.Context, err, fault error) error {
+	if err != nil {
+		return errors.Join(told(ctx, err), fault)
+	}
+	if fault != nil {
+		o.say("what was measured stands; clearing up failed: %v", fault)
+	}
+	return nil
+}
+
 // Compare measures all arms against their bases, the latency beside direct SQL's, and
 // some arms once more beside a long transaction of somebody else.
 func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
@@ -91,7 +103,7 @@ func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
 	arms := choose(s.catalogue(), o.Only)
 	ctx, cancel := bounded(ctx, time.Duration(len(arms)*(o.Pairs+4))*(o.Duration+recordsBehind))
 	defer cancel()
-	defer func() { err = errors.Join(told(ctx, err), s.close()) }()
+	defer func() { err = o.cleared(ctx, err, s.close()) }()
 	if err := s.open(ctx, arms); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,12 @@ func (c *cluster) start(ctx context.Context, settings map[string]string) error {
 	if err != nil {
 		return err
 	}
-	c.later(func() error { return c.own.Stop(context.WithoutCancel(ctx)) })
+	c.later(func() error {
+		hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		_ = c.own.Stop(hard) // at once and without a checkpoint: it is thrown away
+		return nil
+	})
 	return nil
 }
 

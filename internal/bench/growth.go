@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,7 +61,7 @@ func Growth(ctx context.Context, o Options, n int) (r *GrowthRun, err error) {
 	ctx, cancel := bounded(ctx, time.Duration(n/loadRate)*time.Second+time.Duration(o.Pairs)*30*time.Second)
 	defer cancel()
 	g := &growth{Options: o, cluster: &cluster{}}
-	defer func() { err = errors.Join(told(ctx, err), g.close()) }()
+	defer func() { err = o.cleared(ctx, err, g.close()) }()
 	if err := g.open(ctx); err != nil {
 		return nil, err
 	}

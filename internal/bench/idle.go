@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -34,7 +33,7 @@ func Idle(ctx context.Context, o Options, d time.Duration) (r *IdleRun, err erro
 	ctx, cancel := bounded(ctx, d)
 	defer cancel()
 	c := &cluster{}
-	defer func() { err = errors.Join(told(ctx, err), c.close()) }()
+	defer func() { err = o.cleared(ctx, err, c.close()) }()
 	db, err := c.open(ctx, "", ownSettings())
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func Refusals(ctx context.Context, o Options, n int) (r *RefusalRun, err error) 
 	ctx, cancel := bounded(ctx, refusalTime)
 	defer cancel()
 	c := &cluster{}
-	defer func() { err = errors.Join(told(ctx, err), c.close()) }()
+	defer func() { err = o.cleared(ctx, err, c.close()) }()
 	v, g, err := gatedService(ctx, o, c)
 	if err != nil {
 		return nil, err
