@@ -41,6 +41,7 @@ func decideResolve(w *World, c *Resolve, p *Policy) Decision {
 			to = dr.endReplay()
 		}
 		e.End, e.ByExpiry = EndResolved, false
+		dr.ew.Ended = In(0)
 		dr.enter(EntryResolved, to, ByOperator, entry)
 	case ResolveRetry:
 		dr.freeLanes()
@@ -72,7 +73,7 @@ func (dr *draft) resolveProcessed(c *Resolve) []Lane {
 	e.Result, e.ContentType, e.Outputs = c.Result, c.ContentType, nil
 	e.Error = Failure{}
 	e.Replay, e.ReplayFailed, e.ReplayDied, e.SettledAs = false, false, false, Processed
-	dr.ew.Due = Clear()
+	dr.ew.Due, dr.ew.Ended = Clear(), In(0)
 	return applied
 }
 

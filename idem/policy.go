@@ -35,6 +35,13 @@ type Policy struct {
 
 	EffectLease time.Duration
 	OnUnknown   OnUnknown
+
+	// How long is remembered what is over. Zero: for ever.
+	KeepEvents   time.Duration // finished events and what hangs on them, since their end
+	KeepPayloads time.Duration // of finished events, since they were received
+	KeepVersions time.Duration // what was applied to a resource, since its last change
+	KeepEffects  time.Duration // effects of the scopes CONSUMER and NAMESPACE, since their last change
+	Resend       time.Duration // the longest that the source sends an event again; events are kept no shorter
 }
 
 // SignaturePolicy says whether an unchecked delivery may claim.
@@ -78,6 +85,8 @@ const (
 	DeadWait DeadRule = 2
 )
 
+const day = 24 * time.Hour
+
 // Limits that no policy can pass.
 const (
 	MinLease        = time.Second
@@ -106,6 +115,9 @@ func DefaultPolicy() *Policy {
 		Dead:          DeadHold,
 		EffectLease:   60 * time.Second,
 		OnUnknown:     UnknownHold, // money waits for a person
+		KeepEvents:    35 * day,    // longer than the longest resend, with some days to spare
+		KeepPayloads:  14 * day,
+		Resend:        30 * day, // Adyen's, the longest known
 	}
 }
 

@@ -104,8 +104,8 @@ type Member struct {
 
 // Machine is a state machine of the policy: which states may follow which.
 type Machine struct {
-	Initial string
-	Edges   map[string][]string
+	Initial string              `json:"initial,omitempty"`
+	Edges   map[string][]string `json:"edges,omitempty"`
 }
 
 // allows reports whether the machine may go from one state to another: by one

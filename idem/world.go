@@ -258,10 +258,11 @@ const (
 	EntryEffectConflict EntryKind = 15
 	EntryResolved       EntryKind = 16
 	EntryReplay         EntryKind = 17
+	EntryForgotten      EntryKind = 18 // the record was removed: its retention is over
 )
 
 var entryNames = [...]string{"", "CLAIMED", "REENTERED", "COMPLETED", "FAILED", "RELEASED", "EXPIRED", "REARMED", "WAITING",
-	"IGNORED", "HELD", "DEAD_LETTERED", "LATE_REPORT", "VERSION_CHECKED", "EFFECT", "EFFECT_CONFLICT", "RESOLVED", "REPLAY"}
+	"IGNORED", "HELD", "DEAD_LETTERED", "LATE_REPORT", "VERSION_CHECKED", "EFFECT", "EFFECT_CONFLICT", "RESOLVED", "REPLAY", "FORGOTTEN"}
 
 // String is the kind's name.
 func (k EntryKind) String() string {

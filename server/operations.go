@@ -10,7 +10,7 @@ import (
 )
 
 // features are what a client may ask for before it uses it.
-var features = []string{"batch", "ordering", "session", "side_effects", "wait"}
+var features = []string{"batch", "ordering", "policies", "session", "side_effects", "wait"}
 
 // operations serves people and their tools.
 type operations struct {
@@ -48,6 +48,10 @@ func (s *operations) GetServerInfo(ctx context.Context, _ *pb.GetServerInfoReque
 	return &pb.GetServerInfoResponse{
 		Version: s.version, SchemaVersion: info.Schema, RequiredSchemaVersion: info.RequiredSchema, Limits: limits(),
 		Features: s.features, DatabaseTime: instant(info.Now), Epoch: info.Epoch, Storage: info.Storage,
+		Retention: &pb.RetentionInfo{
+			PassedAt: instant(info.Retention.PassedAt), Events: info.Retention.Events, Effects: info.Retention.Effects,
+			Resources: info.Retention.Resources, Payloads: info.Retention.Payloads, Partitions: info.Retention.Partitions,
+		},
 	}, nil
 }
 

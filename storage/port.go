@@ -44,6 +44,7 @@ type Backend interface {
 	Secret(ctx context.Context) ([]byte, error)
 
 	Reader
+	Policies
 }
 
 // Reader answers questions about what is stored.
@@ -137,6 +138,17 @@ type Info struct {
 	Now            idem.Instant
 	Epoch          int64
 	Lag            time.Duration // of the lookup index
+	Retention      Retention
+}
+
+// Retention is what was removed because its time was over, since the store exists.
+type Retention struct {
+	PassedAt   idem.Instant // when all that is stored had last been looked through, 0 for never
+	Events     int64        // records, each with its attempts and its own side effects
+	Effects    int64        // side effects of wider scopes
+	Resources  int64
+	Payloads   int64 // removed one by one, before their partition went
+	Partitions int64
 }
 
 // Errors of a backend, wrapped around their cause.

@@ -45,6 +45,7 @@ func TestBench(t *testing.T) {
 	if os.Getenv("IDEMSVC_TEST_HEAVY") == "" {
 		return
 	}
+	t.Run("beside retention", benchRetained)
 	t.Run("growth", benchGrowth)
 	t.Run("refusals and idle", benchRefusalsAndIdle)
 }
@@ -94,6 +95,19 @@ func benchCompares(t *testing.T) {
 			}
 		}
 	}
+}
+
+func benchRetained(t *testing.T) {
+	var r measured
+	if out := measure(t, "--only", "retained", "--json"); json.Unmarshal(out, &r) != nil || r.Comparison == nil {
+		t.Fatalf("%s", out)
+	}
+	for _, w := range r.Comparison.Rows {
+		if w.Arm == "retained64" && w.Base == "unary64" && w.Ratio.Low > 0 && w.CPURatio != nil && w.CPURatio.Low > 0 {
+			return
+		}
+	}
+	t.Errorf("%+v", r.Comparison.Rows)
 }
 
 // sane fails for a cost that nothing can have.

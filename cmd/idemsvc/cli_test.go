@@ -46,6 +46,7 @@ func TestThePagesAreUpToDate(t *testing.T) {
 	}
 	golden(t, "../../docs/cli.md", page.String())
 	golden(t, "../../docs/settings.md", settingsPage+idemsvcRun(t, nil, "settings").stdout)
+	golden(t, "../../docs/policies.md", policiesPage())
 }
 
 const generated = "<!-- Made by «go test ./cmd/idemsvc -run TestThePagesAreUpToDate -update»: change the program instead. -->\n\n"

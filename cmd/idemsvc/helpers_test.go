@@ -153,9 +153,14 @@ func dial(t *testing.T, addr string, opts ...idemsvc.Option) *idemsvc.Client {
 	return c
 }
 
+// event is one of the usual kind.
+func event(id string) *idemsvc.Event {
+	return &idemsvc.Event{Source: "stripe", EventId: id, Type: "invoice.paid"}
+}
+
 // process claims and completes an event.
 func process(ctx context.Context, c *idemsvc.Client, id string) error {
-	a, err := c.Claim(ctx, &idemsvc.Event{Source: "stripe", EventId: id, Type: "invoice.paid"})
+	a, err := c.Claim(ctx, event(id))
 	if err != nil {
 		return err
 	}

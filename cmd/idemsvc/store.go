@@ -55,7 +55,10 @@ func (c *cli) store(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*s
 
 // sweepInterval is how often the ends of leases are written down in memory, as in a
 // database.
-const sweepInterval = time.Second
+const (
+	sweepInterval  = time.Second
+	retainInterval = time.Minute // and how often what is past its retention is removed
+)
 
 // openMemory makes a store that forgets, whose clock can be moved.
 func openMemory(log *slog.Logger) *store {
@@ -67,17 +70,22 @@ func openMemory(log *slog.Logger) *store {
 	sweeping.Go(func() {
 		tick := time.NewTicker(sweepInterval)
 		defer tick.Stop()
+		retain := time.NewTicker(retainInterval)
+		defer retain.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 				backend.Sweep(ctx)
+			case <-retain.C:
+				backend.Retain()
 			}
 		}
 	})
 	clock.OnMove(func() {
 		backend.Sweep(ctx)
+		backend.Retain()
 		st.service.Recheck()
 	})
 	st.later(func(context.Context) error {

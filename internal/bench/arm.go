@@ -32,6 +32,8 @@ type arm struct {
 	group  int // arms of one group run one after the other
 	way    way
 	behind time.Duration // how long the server writes on after its answers
+	// beside does something else meanwhile, until it is stopped; nil: nothing.
+	beside func(ctx context.Context, g *stage) (stop func() error, err error)
 	// step is one turn of a caller: it returns how many events it has finished.
 	step func(ctx context.Context, caller int) (int, error)
 }

@@ -35,7 +35,14 @@ func (g *stage) by(a *arm) *service {
 
 // slot lets an arm work for a while. What the server writes behind its answers is waited
 // for and counted: it must not fall on the next arm.
-func (g *stage) slot(ctx context.Context, a *arm, d time.Duration) (run, error) {
+func (g *stage) slot(ctx context.Context, a *arm, d time.Duration) (r run, err error) {
+	if a.beside != nil {
+		stop, fault := a.beside(ctx, g)
+		if fault != nil {
+			return run{}, fmt.Errorf("beside %s: %w", a, fault)
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	before, err := used(ctx, g.db, g.postmaster, g.by(a).pid())
 	if err != nil {
 		return run{}, err

@@ -166,5 +166,5 @@ func (s *Store) Payload(ctx context.Context, ref idem.EventRef) (payload []byte,
 func (s *Store) Info(context.Context) (storage.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return storage.Info{Storage: "memory", Now: s.clock(), Epoch: s.epoch}, nil
+	return storage.Info{Storage: "memory", Now: s.clock(), Epoch: s.epoch, Retention: s.removed}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -29,7 +30,8 @@ type Options struct {
 	// Clock is the store's one clock; default the system's.
 	Clock func() idem.Instant
 	// Policy finds the rules for an event key and type; a command about no event asks
-	// with the parts of the key that it names. Default [idem.DefaultPolicy] for all.
+	// with the parts of the key that it names. Default: as applied by ApplyPolicies, else
+	// [idem.DefaultPolicy].
 	Policy func(key idem.EventKey, eventType string) *idem.Policy
 }
 
@@ -57,6 +59,12 @@ type Store struct {
 	payloads   map[idem.ID][]byte // by event ref
 	deliveries map[idem.ID][]storage.Delivery
 	journal    []idem.Entry
+
+	policies map[string][]storage.PolicySet // of each namespace, all versions
+	book     atomic.Pointer[idem.Rulebook]
+
+	changed map[idem.ID]idem.Instant // when a resource last was
+	removed storage.Retention
 }
 
 type source struct{ namespace, name string }
@@ -70,12 +78,14 @@ func New(o Options) *Store {
 		events: map[idem.ID]*idem.Event{}, running: map[idem.ID]bool{}, stored: map[string][]idem.ID{}, attempts: map[idem.ID][]idem.Attempt{},
 		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
 		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
+		policies: map[string][]storage.PolicySet{}, changed: map[idem.ID]idem.Instant{},
 	}
+	s.book.Store(idem.NewRulebook())
 	if s.clock == nil {
 		s.clock = func() idem.Instant { return idem.InstantOf(time.Now()) }
 	}
 	if s.policy == nil {
-		s.policy = func(idem.EventKey, string) *idem.Policy { return idem.DefaultPolicy() }
+		s.policy = func(key idem.EventKey, eventType string) *idem.Policy { return s.book.Load().Policy(key, eventType) }
 	}
 	_, _ = rand.Read(s.secret) // never fails: the runtime ends the process instead
 	return s
@@ -131,7 +141,7 @@ func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
 	}
 	for _, w := range d.Resources {
 		r := cloneResource(w.Apply(now, fence))
-		s.resources[r.Key.ID()] = r
+		s.resources[r.Key.ID()], s.changed[r.Key.ID()] = r, now
 	}
 	for _, w := range d.Effects {
 		s.putEffect(cloneEffect(w.Apply(now)))

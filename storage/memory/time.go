@@ -47,6 +47,7 @@ func (s *Store) Later(id idem.ID, d time.Duration) {
 	}
 	if r := s.resources[id]; r != nil {
 		back(d, &r.GapSince)
+		s.changed[id] = s.changed[id].Add(-d)
 	}
 }
 

@@ -171,7 +171,7 @@ func fenceOf(c idem.Command) (fence int64, ok bool) {
 func (s *Store) effectsOf(id idem.ID) []*idem.Effect {
 	var out []*idem.Effect
 	for effect := range s.under[id] {
-		if f := s.effects[effect]; f.Event == id {
+		if f := s.effects[effect]; f != nil && f.Event == id {
 			out = append(out, cloneEffect(f))
 		}
 	}

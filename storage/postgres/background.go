@@ -35,6 +35,12 @@ func (s *Store) background(ctx context.Context, o Options) {
 		s.every(ctx, time.Second, "look for verified sources", func(ctx context.Context) error {
 			return s.sources.load(ctx, s.pool)
 		})
+		s.every(ctx, policyPause, "look for policies", func(ctx context.Context) error {
+			return s.book.look(ctx, s.pool)
+		})
+		if o.Retain > 0 {
+			s.wg.Go(func() { s.retain(ctx, o.Retain) })
+		}
 	}
 }
 

@@ -239,9 +239,9 @@ func terms(n *idem.Entry, d *idem.Decision) []int64 {
 			add(ns, e.Facts.Correlation)
 			add(ns, e.Facts.RequestID)
 			add(ns, e.Facts.ResourceType, e.Facts.ResourceID)
-			if e.Ordering != nil {
-				add(ns, e.Ordering.Resource.Type, e.Ordering.Resource.Name)
-			}
+		}
+		if e.Ordering != nil && (n.First || (d.Event.Old != nil && d.Event.Old.Ordering == nil)) {
+			add(ns, e.Ordering.Resource.Type, e.Ordering.Resource.Name)
 		}
 		for _, o := range n.Outputs {
 			add(ns, o)

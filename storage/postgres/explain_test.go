@@ -161,6 +161,7 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 		if typ == "once" {
 			p.MaxAttempts = 1
 		}
+		p.KeepEffects, p.KeepVersions = p.KeepEvents, p.KeepEvents
 		return p
 	}
 	s, _ := openOn(t, url, o, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
@@ -231,6 +232,25 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	}
 	if _, ok, err := s.Payload(t.Context(), c.Key.EventRef); err != nil || !ok {
 		t.Fatalf("payload: %v, %v", ok, err)
+	}
+	// Past their retention: an event with a payload, an effect and a resource of no event.
+	past := claimOf(ns, "past")
+	past.Payload, past.Facts.PayloadHash, past.Facts.PayloadSize = []byte("{}"), []byte("hash"), 2
+	must[*idem.EndAnswer](t, s, completeOf(grantOf(t, s, past), "ok"))
+	once := idem.EffectKey{Scope: idem.NamespaceScope, Namespace: ns, Key: "past"}
+	must[*idem.EffectAnswer](t, s, &idem.RecordEffect{Key: once, RequestHash: []byte("h"), Result: []byte("ok")})
+	rest := lane(claimOf(ns, "x"), "past", 5).Ordering
+	must[*idem.CheckAnswer](t, s, &idem.Check{By: randomID(), Ordering: *rest})
+	for _, id := range []idem.ID{past.Key.ID(), once.ID(), rest.Resource.ID()} {
+		harness{s, pool}.Later(t, id, beyond)
+	}
+	retain(t, s)
+	apply(t, s, ns, 0, attemptsRule("3"))
+	if _, err := s.Policies(t.Context(), ns, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PolicyHistory(t.Context(), ns, 0, 10); err != nil {
+		t.Fatal(err)
 	}
 	execSQL(t, pool, "UPDATE idemsvc.event SET due_at = clock_timestamp() - interval '1 s' WHERE due_at IS NOT NULL")
 	execSQL(t, pool, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() - interval '1 s' WHERE due_at IS NOT NULL")

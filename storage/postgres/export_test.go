@@ -31,6 +31,10 @@ func Statements() map[string]string {
 		"follow_lookup": sqlFollowLookup, "follow_over": sqlFollowOver, "follow_open": sqlFollowOpen, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
 		"find_ref": sqlFindRef, "find_term": sqlFindTerm, "find_unfinished": sqlFindUnfinished, "find_deliveries": sqlFindDeliveries,
 		"find_names": sqlFindNames, "info": sqlInfo,
+		"policy_head": sqlPolicyHead, "policies": sqlPolicies, "policy_read": sqlPolicyRead, "policy_history": sqlPolicyHistory, "policy_apply": sqlPolicyApply,
+		"retain_lead": sqlRetainLead, "retain_save": sqlRetainSave, "retain_size": sqlRetainSize, "retain_events": sqlRetainEvents, "retain_effects": sqlRetainEffects,
+		"retain_resources": sqlRetainResources, "forget_events": sqlForgetEvents, "forget_effects": sqlForgetEffects, "forget_resources": sqlForgetResources,
+		"forget_payloads": sqlForgetPayloads,
 	}
 }
 

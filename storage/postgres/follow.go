@@ -199,7 +199,7 @@ func (f *following) queueUnfinished(b *pgx.Batch) {
 			continue
 		}
 		fresh[n.id] = fresh[n.id] || n.seq == 1
-		if l := last[n.id]; l == nil || l.seq < n.seq {
+		if l := last[n.id]; l == nil || l.before(n) {
 			last[n.id] = n
 		}
 	}
@@ -225,11 +225,20 @@ func (f *following) queueUnfinished(b *pgx.Batch) {
 	}
 }
 
+// before reports whether an entry comes before another one about the same record. A record
+// that is made again after it was forgotten counts its versions anew.
+func (n *journaled) before(o *journaled) bool {
+	if n.kind == idem.EntryForgotten || o.kind == idem.EntryForgotten {
+		return n.at < o.at
+	}
+	return n.seq < o.seq
+}
+
 // over reports whether an event is over for good: processed, ignored, or closed by an
 // operator.
 func over(n *journaled) bool {
 	switch n.to {
-	case idem.Processed, idem.IgnoredStale, idem.IgnoredSelf:
+	case idem.Processed, idem.IgnoredStale, idem.IgnoredSelf, idem.Absent:
 		return true
 	default:
 		return n.kind == idem.EntryResolved && n.to == idem.FailedTerminal

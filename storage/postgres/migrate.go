@@ -151,9 +151,9 @@ func grant(ctx context.Context, tx pgx.Tx, o MigrateOptions) error {
 			"GRANT USAGE ON SCHEMA idemsvc TO "+r,
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON "+tables+" TO "+r,
 			"REVOKE INSERT, UPDATE, DELETE ON idemsvc.schema_migration, idemsvc.secret FROM "+r,
-			"REVOKE UPDATE, DELETE ON idemsvc.journal FROM "+r,
+			"REVOKE UPDATE, DELETE ON idemsvc.journal, idemsvc.policy FROM "+r,
 			"GRANT USAGE, SELECT ON SEQUENCE idemsvc.fence TO "+r,
-			"GRANT EXECUTE ON FUNCTION idemsvc.make_partitions(integer) TO "+r)
+			"GRANT EXECUTE ON FUNCTION idemsvc.make_partitions(integer), idemsvc.retire(text, timestamptz) TO "+r)
 	}
 	if o.ReaderRole != "" {
 		r := pgx.Identifier{o.ReaderRole}.Sanitize()

@@ -276,9 +276,12 @@ func (s *Store) Info(ctx context.Context) (storage.Info, error) {
 	var now time.Time
 	var lag float64
 	var standby bool
-	if err := s.pool.QueryRow(ctx, sqlInfo).Scan(&now, &i.Epoch, &lag, &i.Schema, &standby); err != nil {
+	var passed *time.Time
+	g := &i.Retention
+	if err := s.pool.QueryRow(ctx, sqlInfo).Scan(&now, &i.Epoch, &lag, &i.Schema, &standby, &passed, &g.Events, &g.Effects, &g.Resources, &g.Payloads, &g.Partitions); err != nil {
 		return i, outside(err)
 	}
+	g.PassedAt = instant(passed)
 	i.Now, i.Lag = idem.InstantOf(now), time.Duration(lag*float64(time.Second))
 	if standby {
 		return i, fmt.Errorf("%w: the database is a standby and takes no writes", storage.ErrUnavailable)

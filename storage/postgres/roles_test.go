@@ -136,6 +136,9 @@ func TestRuntimeRoleRunsBackgroundWork(t *testing.T) {
 	if n := scalar[int](t, pool, "SELECT count(*)::int FROM pg_inherits WHERE inhparent = 'idemsvc.journal'::regclass"); n != 9 {
 		t.Errorf("%d partitions of the journal, want 8 days and the default", n)
 	}
+	retain(t, s)
+	apply(t, s, "ns", 0, attemptsRule("3"))
+	refusedSQL(t, pool, "UPDATE idemsvc.policy SET applied_by = 'nobody'", "DELETE FROM idemsvc.policy")
 	epoch, err := postgres.NewEpoch(t.Context(), pool)
 	if err != nil {
 		t.Fatal(err)

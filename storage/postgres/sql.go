@@ -49,6 +49,23 @@ var (
 	sqlFollowOpen    = load("follow_open")
 	sqlSweep         = load("sweep")
 
+	sqlPolicyHead    = load("policy_head")
+	sqlPolicies      = load("policies")
+	sqlPolicyRead    = load("policy_read")
+	sqlPolicyHistory = load("policy_history")
+	sqlPolicyApply   = load("policy_apply")
+
+	sqlRetainLead      = load("retain_lead")
+	sqlRetainSave      = load("retain_save")
+	sqlRetainSize      = load("retain_size")
+	sqlRetainEvents    = load("retain_events")
+	sqlRetainEffects   = load("retain_effects")
+	sqlRetainResources = load("retain_resources")
+	sqlForgetEvents    = load("forget_events")
+	sqlForgetEffects   = load("forget_effects")
+	sqlForgetResources = load("forget_resources")
+	sqlForgetPayloads  = load("forget_payloads")
+
 	sqlDeliveries = load("deliveries")
 	sqlRejected   = load("rejected")
 	sqlFindRef    = load("find_ref")

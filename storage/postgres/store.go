@@ -25,12 +25,13 @@ type Policies func(key idem.EventKey, eventType string) *idem.Policy
 
 // Options tune a [Store]. The zero value takes the defaults.
 type Options struct {
-	Policies Policies      // default: [idem.DefaultPolicy] for all
+	Policies Policies      // default: as applied by ApplyPolicies, else [idem.DefaultPolicy]
 	Logger   *slog.Logger  // default: discarded
 	Recent   int           // records remembered as guesses; default 32768
 	Timeout  time.Duration // of one round trip; default 10 s
 	Follow   time.Duration // pause of the reader behind the journal; default 250 ms, negative: never
 	Sweep    time.Duration // pause of the sweeper; default 1 s, negative: never
+	Retain   time.Duration // least time between two looks for what is past its retention; default 10 min, negative: never; never without a sweeper
 
 	decide decider // tests decide by wrong rules; default [idem.Decide]
 }
@@ -47,6 +48,8 @@ type Store struct {
 	timeout  time.Duration
 	tuned    bool // the pool's connections have been set up by Tune
 
+	ownPolicies bool // by a function, not as applied
+
 	events    *recent[*idem.Event] // nil: there is a record, and it must be read
 	resources *recent[*idem.Resource]
 	effects   *recent[*idem.Effect]
@@ -57,6 +60,7 @@ type Store struct {
 	epMu    sync.Mutex
 	ep      epochs
 	sources sources
+	book    rulebook
 	clock   clock
 
 	stop context.CancelFunc
@@ -68,10 +72,6 @@ var _ storage.Backend = (*Store)(nil)
 // Open starts a store over a pool whose database has been migrated. Close ends it; the
 // pool stays open and is the caller's.
 func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
-	if o.Policies == nil {
-		p := idem.DefaultPolicy()
-		o.Policies = func(idem.EventKey, string) *idem.Policy { return p }
-	}
 	if o.decide == nil {
 		o.decide = idem.Decide
 	}
@@ -90,12 +90,21 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	if o.Sweep == 0 {
 		o.Sweep = time.Second
 	}
+	if o.Retain == 0 {
+		o.Retain = 10 * time.Minute
+	}
 	s := &Store{
 		pool: pool, tuned: tuned(pool), policies: o.Policies, rules: o.decide, log: o.Logger, timeout: o.Timeout,
 		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
 	}
+	if s.ownPolicies = s.policies != nil; !s.ownPolicies {
+		s.policies = s.book.policy
+	}
 	if err := s.checkSchema(ctx); err != nil {
 		return nil, err
+	}
+	if err := s.book.look(ctx, pool); err != nil {
+		return nil, outside(err)
 	}
 	if err := s.sources.load(ctx, pool); err != nil {
 		return nil, outside(err)

@@ -134,7 +134,18 @@ func (h harness) Later(t testing.TB, id idem.ID, d time.Duration) {
 	h.exec(t, `UPDATE idemsvc.attempt SET granted_at = granted_at - $2 * interval '1 microsecond', ended_at = ended_at - $2 * interval '1 microsecond',
 		due_at = due_at - $2 * interval '1 microsecond' WHERE event = $1`, [16]byte(id), us)
 	h.exec(t, "UPDATE idemsvc.effect SET lease_until = lease_until - $2 * interval '1 microsecond', since = since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
-	h.exec(t, "UPDATE idemsvc.resource SET gap_since = gap_since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
+	h.exec(t, "UPDATE idemsvc.resource SET gap_since = gap_since - $2 * interval '1 microsecond', changed_at = changed_at - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
+}
+
+func (h harness) Retain(t testing.TB) {
+	t.Helper()
+	eventually(t, time.Minute, "the lead for retention", func() bool {
+		leads, err := h.store.Retain(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leads
+	})
 }
 
 // shared opens one store for all tests of a suite: each works in a namespace of its own.
@@ -157,7 +168,7 @@ func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
 
 func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
-	// Output: 1
+	// Output: 2
 }
 
 // Claims of events that another replica knows are read first once that is what they mostly

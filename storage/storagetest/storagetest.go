@@ -30,6 +30,8 @@ type Harness interface {
 	// Later shifts all stored instants of an event (and of its attempts), of an effect or
 	// of a resource back by d.
 	Later(t testing.TB, id idem.ID, d time.Duration)
+	// Retain removes what is past its retention.
+	Retain(t testing.TB)
 }
 
 // Open opens a harness for one test. Several may share what is behind it.
@@ -83,6 +85,9 @@ func (h memoryHarness) Due(_ testing.TB, id idem.ID) { h.store.Due(id) }
 // Later implements [Harness].
 func (h memoryHarness) Later(_ testing.TB, id idem.ID, d time.Duration) { h.store.Later(id, d) }
 
+// Retain implements [Harness].
+func (h memoryHarness) Retain(testing.TB) { h.store.Retain() }
+
 // test is one test of the suite.
 type test struct {
 	name string
@@ -92,7 +97,7 @@ type test struct {
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, corners, readers))
+	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, corners, readers, retention))
 }
 
 // RunDisputed runs the tests of rules on which the documented semantics and the rules in

@@ -146,7 +146,7 @@ WITH env AS MATERIALIZED (
         owner_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 8) <> 0 THEN d.fence ELSE (:ur::bigint[])[u.o + 9] END,
         lane_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 4) <> 0 THEN d.fence ELSE r.lane_fence END, applied_by = u.applied_by,
         gap_since = CASE WHEN (:ur::bigint[])[u.o + 10] = -1 THEN r.gap_since WHEN (:ur::bigint[])[u.o + 10] >= 0 THEN m.at END,
-        machine = u.machine, state = u.state, print = u.print
+        machine = u.machine, state = u.state, print = u.print, changed_at = m.at
     FROM moment m, ur u JOIN done d USING (cmd)
     WHERE r.bucket = get_byte(uuid_send(u.id), 0)::smallint AND r.id = u.id AND r.version = (:ur::bigint[])[u.o + 2]
     RETURNING u.cmd

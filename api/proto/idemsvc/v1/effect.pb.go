@@ -88,7 +88,7 @@ func (EffectScope) EnumDescriptor() ([]byte, []int) {
 type OnUnknown int32
 
 const (
-	// HOLD.
+	// Take the policy's value (default HOLD).
 	OnUnknown_ON_UNKNOWN_UNSPECIFIED OnUnknown = 0
 	// Do it again under the same downstream key. Only where the other side recognises that key, or twice is harmless.
 	OnUnknown_ON_UNKNOWN_RETRY OnUnknown = 1

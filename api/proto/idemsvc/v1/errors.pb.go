@@ -143,6 +143,9 @@ const (
 	// FAILED_PRECONDITION. The event is not finished, or a replay of it is under way. Nothing was changed.
 	// Do: look at the event again.
 	ErrorReason_ERROR_REASON_REPLAY_REFUSED ErrorReason = 28
+	// FAILED_PRECONDITION. Somebody else has applied policies since the version that the change was made from. Nothing was changed.
+	// Do: look at the policies in force, make the change from them, apply again.
+	ErrorReason_ERROR_REASON_POLICIES_CHANGED ErrorReason = 40
 )
 
 // Enum value maps for ErrorReason.
@@ -177,6 +180,7 @@ var (
 		26: "ERROR_REASON_KEY_COLLISION",
 		27: "ERROR_REASON_NOT_RESOLVABLE",
 		28: "ERROR_REASON_REPLAY_REFUSED",
+		40: "ERROR_REASON_POLICIES_CHANGED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -208,6 +212,7 @@ var (
 		"ERROR_REASON_KEY_COLLISION":         26,
 		"ERROR_REASON_NOT_RESOLVABLE":        27,
 		"ERROR_REASON_REPLAY_REFUSED":        28,
+		"ERROR_REASON_POLICIES_CHANGED":      40,
 	}
 )
 
@@ -347,7 +352,7 @@ const file_idemsvc_v1_errors_proto_rawDesc = "" +
 	"\bmetadata\x18\x06 \x03(\v2#.idemsvc.v1.ItemError.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xfa\b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xa3\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x17ERROR_REASON_CLAIM_LOST\x10\x01\x1a\x04\xf0\xc7\x18\t\x12$\n" +
@@ -378,7 +383,8 @@ const file_idemsvc_v1_errors_proto_rawDesc = "" +
 	"\x1cERROR_REASON_UNKNOWN_MACHINE\x10\x19\x1a\x04\xf0\xc7\x18\x03\x12$\n" +
 	"\x1aERROR_REASON_KEY_COLLISION\x10\x1a\x1a\x04\xf0\xc7\x18\t\x12%\n" +
 	"\x1bERROR_REASON_NOT_RESOLVABLE\x10\x1b\x1a\x04\xf0\xc7\x18\t\x12%\n" +
-	"\x1bERROR_REASON_REPLAY_REFUSED\x10\x1c\x1a\x04\xf0\xc7\x18\tB;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
+	"\x1bERROR_REASON_REPLAY_REFUSED\x10\x1c\x1a\x04\xf0\xc7\x18\t\x12'\n" +
+	"\x1dERROR_REASON_POLICIES_CHANGED\x10(\x1a\x04\xf0\xc7\x18\tB;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
 	file_idemsvc_v1_errors_proto_rawDescOnce sync.Once

@@ -1251,7 +1251,9 @@ type GetServerInfoResponse struct {
 	// The fence epoch in force. It rises after a restore, a promotion or by hand.
 	Epoch int64 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Kind of storage: "postgres" or "memory" (which forgets everything when the server stops).
-	Storage       string `protobuf:"bytes,8,opt,name=storage,proto3" json:"storage,omitempty"`
+	Storage string `protobuf:"bytes,8,opt,name=storage,proto3" json:"storage,omitempty"`
+	// What was removed because its retention was over.
+	Retention     *RetentionInfo `protobuf:"bytes,9,opt,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1342,6 +1344,104 @@ func (x *GetServerInfoResponse) GetStorage() string {
 	return ""
 }
 
+func (x *GetServerInfoResponse) GetRetention() *RetentionInfo {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+// RetentionInfo tells how far the removal of what is past its retention has come. The counts are of all time.
+type RetentionInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When all that is stored had last been looked through. Absent: never yet.
+	PassedAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=passed_at,json=passedAt,proto3" json:"passed_at,omitempty"`
+	// Events, each with its attempts and its own side effects.
+	Events int64 `protobuf:"varint,2,opt,name=events,proto3" json:"events,omitempty"`
+	// Side effects of the scopes CONSUMER and NAMESPACE.
+	Effects int64 `protobuf:"varint,3,opt,name=effects,proto3" json:"effects,omitempty"`
+	// Resources with their versions.
+	Resources int64 `protobuf:"varint,4,opt,name=resources,proto3" json:"resources,omitempty"`
+	// Payloads that went before their partition.
+	Payloads int64 `protobuf:"varint,5,opt,name=payloads,proto3" json:"payloads,omitempty"`
+	// Partitions of payloads, deliveries, look-ups and the journal that were dropped.
+	Partitions    int64 `protobuf:"varint,6,opt,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetentionInfo) Reset() {
+	*x = RetentionInfo{}
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetentionInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetentionInfo) ProtoMessage() {}
+
+func (x *RetentionInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetentionInfo.ProtoReflect.Descriptor instead.
+func (*RetentionInfo) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RetentionInfo) GetPassedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PassedAt
+	}
+	return nil
+}
+
+func (x *RetentionInfo) GetEvents() int64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *RetentionInfo) GetEffects() int64 {
+	if x != nil {
+		return x.Effects
+	}
+	return 0
+}
+
+func (x *RetentionInfo) GetResources() int64 {
+	if x != nil {
+		return x.Resources
+	}
+	return 0
+}
+
+func (x *RetentionInfo) GetPayloads() int64 {
+	if x != nil {
+		return x.Payloads
+	}
+	return 0
+}
+
+func (x *RetentionInfo) GetPartitions() int64 {
+	if x != nil {
+		return x.Partitions
+	}
+	return 0
+}
+
 // Limits are the limits in force, in bytes unless said otherwise.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1383,7 +1483,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1495,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1508,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{11}
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Limits) GetMaxKeyPartBytes() int64 {
@@ -1528,7 +1628,7 @@ var File_idemsvc_v1_operations_service_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\n" +
 	"#idemsvc/v1/operations_service.proto\x12\n" +
-	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/options.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xa2\x02\n" +
+	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/options.proto\x1a\x17idemsvc/v1/policy.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xa2\x02\n" +
 	"\x0fGetEventRequest\x12,\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12$\n" +
 	"\x06source\x18\x02 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\x06source\x12)\n" +
@@ -1656,7 +1756,7 @@ const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\rwaiting_since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingSince\x122\n" +
 	"\n" +
 	"blocked_by\x18\x03 \x01(\v2\x13.idemsvc.v1.BlockerR\tblockedBy\"\x16\n" +
-	"\x14GetServerInfoRequest\"\xc9\x02\n" +
+	"\x14GetServerInfoRequest\"\x82\x03\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12%\n" +
 	"\x0eschema_version\x18\x02 \x01(\x03R\rschemaVersion\x126\n" +
@@ -1665,7 +1765,17 @@ const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\bfeatures\x18\x05 \x03(\tR\bfeatures\x12?\n" +
 	"\rdatabase_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fdatabaseTime\x12\x14\n" +
 	"\x05epoch\x18\a \x01(\x03R\x05epoch\x12\x18\n" +
-	"\astorage\x18\b \x01(\tR\astorage\"\xf1\x05\n" +
+	"\astorage\x18\b \x01(\tR\astorage\x127\n" +
+	"\tretention\x18\t \x01(\v2\x19.idemsvc.v1.RetentionInfoR\tretention\"\xd4\x01\n" +
+	"\rRetentionInfo\x127\n" +
+	"\tpassed_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bpassedAt\x12\x16\n" +
+	"\x06events\x18\x02 \x01(\x03R\x06events\x12\x18\n" +
+	"\aeffects\x18\x03 \x01(\x03R\aeffects\x12\x1c\n" +
+	"\tresources\x18\x04 \x01(\x03R\tresources\x12\x1a\n" +
+	"\bpayloads\x18\x05 \x01(\x03R\bpayloads\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x06 \x01(\x03R\n" +
+	"partitions\"\xf1\x05\n" +
 	"\x06Limits\x12+\n" +
 	"\x12max_key_part_bytes\x18\x01 \x01(\x03R\x0fmaxKeyPartBytes\x12,\n" +
 	"\x12max_identity_bytes\x18\x02 \x01(\x03R\x10maxIdentityBytes\x12*\n" +
@@ -1686,9 +1796,11 @@ const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\tmin_lease\x18\r \x01(\v2\x19.google.protobuf.DurationR\bminLease\x126\n" +
 	"\tmax_lease\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\bmaxLease\x124\n" +
 	"\bmax_wait\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12A\n" +
-	"\x0fmax_retry_after\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\rmaxRetryAfter2\xbc\x01\n" +
+	"\x0fmax_retry_after\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\rmaxRetryAfter2\xee\x02\n" +
 	"\x11OperationsService\x12K\n" +
-	"\bGetEvent\x12\x1b.idemsvc.v1.GetEventRequest\x1a\x1c.idemsvc.v1.GetEventResponse\"\x04\xe8\xc7\x18\x02\x12Z\n" +
+	"\bGetEvent\x12\x1b.idemsvc.v1.GetEventRequest\x1a\x1c.idemsvc.v1.GetEventResponse\"\x04\xe8\xc7\x18\x02\x12T\n" +
+	"\vGetPolicies\x12\x1e.idemsvc.v1.GetPoliciesRequest\x1a\x1f.idemsvc.v1.GetPoliciesResponse\"\x04\xe8\xc7\x18\x02\x12Z\n" +
+	"\rApplyPolicies\x12 .idemsvc.v1.ApplyPoliciesRequest\x1a!.idemsvc.v1.ApplyPoliciesResponse\"\x04\xe8\xc7\x18\x04\x12Z\n" +
 	"\rGetServerInfo\x12 .idemsvc.v1.GetServerInfoRequest\x1a!.idemsvc.v1.GetServerInfoResponse\"\x04\xe8\xc7\x18\x05B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
@@ -1703,7 +1815,7 @@ func file_idemsvc_v1_operations_service_proto_rawDescGZIP() []byte {
 	return file_idemsvc_v1_operations_service_proto_rawDescData
 }
 
-var file_idemsvc_v1_operations_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_idemsvc_v1_operations_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_idemsvc_v1_operations_service_proto_goTypes = []any{
 	(*GetEventRequest)(nil),       // 0: idemsvc.v1.GetEventRequest
 	(*GetEventResponse)(nil),      // 1: idemsvc.v1.GetEventResponse
@@ -1716,88 +1828,99 @@ var file_idemsvc_v1_operations_service_proto_goTypes = []any{
 	(*WaitingView)(nil),           // 8: idemsvc.v1.WaitingView
 	(*GetServerInfoRequest)(nil),  // 9: idemsvc.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil), // 10: idemsvc.v1.GetServerInfoResponse
-	(*Limits)(nil),                // 11: idemsvc.v1.Limits
-	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
-	(*Event)(nil),                 // 13: idemsvc.v1.Event
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*EventRef)(nil),              // 15: idemsvc.v1.EventRef
-	(*Delivery)(nil),              // 16: idemsvc.v1.Delivery
-	(Disposition)(0),              // 17: idemsvc.v1.Disposition
-	(Anomaly)(0),                  // 18: idemsvc.v1.Anomaly
-	(*DeliveryAnswer)(nil),        // 19: idemsvc.v1.DeliveryAnswer
-	(ClaimOutcome)(0),             // 20: idemsvc.v1.ClaimOutcome
-	(EventState)(0),               // 21: idemsvc.v1.EventState
-	(HeldReason)(0),               // 22: idemsvc.v1.HeldReason
-	(*SideEffect)(nil),            // 23: idemsvc.v1.SideEffect
-	(*ProcessingError)(nil),       // 24: idemsvc.v1.ProcessingError
-	(StaleClaim)(0),               // 25: idemsvc.v1.StaleClaim
-	(*Version)(nil),               // 26: idemsvc.v1.Version
-	(AttemptEnd)(0),               // 27: idemsvc.v1.AttemptEnd
-	(*LateReport)(nil),            // 28: idemsvc.v1.LateReport
-	(*Resource)(nil),              // 29: idemsvc.v1.Resource
-	(OrderingMode)(0),             // 30: idemsvc.v1.OrderingMode
-	(*EventKey)(nil),              // 31: idemsvc.v1.EventKey
-	(WaitingFor)(0),               // 32: idemsvc.v1.WaitingFor
-	(*Blocker)(nil),               // 33: idemsvc.v1.Blocker
+	(*RetentionInfo)(nil),         // 11: idemsvc.v1.RetentionInfo
+	(*Limits)(nil),                // 12: idemsvc.v1.Limits
+	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
+	(*Event)(nil),                 // 14: idemsvc.v1.Event
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*EventRef)(nil),              // 16: idemsvc.v1.EventRef
+	(*Delivery)(nil),              // 17: idemsvc.v1.Delivery
+	(Disposition)(0),              // 18: idemsvc.v1.Disposition
+	(Anomaly)(0),                  // 19: idemsvc.v1.Anomaly
+	(*DeliveryAnswer)(nil),        // 20: idemsvc.v1.DeliveryAnswer
+	(ClaimOutcome)(0),             // 21: idemsvc.v1.ClaimOutcome
+	(EventState)(0),               // 22: idemsvc.v1.EventState
+	(HeldReason)(0),               // 23: idemsvc.v1.HeldReason
+	(*SideEffect)(nil),            // 24: idemsvc.v1.SideEffect
+	(*ProcessingError)(nil),       // 25: idemsvc.v1.ProcessingError
+	(StaleClaim)(0),               // 26: idemsvc.v1.StaleClaim
+	(*Version)(nil),               // 27: idemsvc.v1.Version
+	(AttemptEnd)(0),               // 28: idemsvc.v1.AttemptEnd
+	(*LateReport)(nil),            // 29: idemsvc.v1.LateReport
+	(*Resource)(nil),              // 30: idemsvc.v1.Resource
+	(OrderingMode)(0),             // 31: idemsvc.v1.OrderingMode
+	(*EventKey)(nil),              // 32: idemsvc.v1.EventKey
+	(WaitingFor)(0),               // 33: idemsvc.v1.WaitingFor
+	(*Blocker)(nil),               // 34: idemsvc.v1.Blocker
+	(*GetPoliciesRequest)(nil),    // 35: idemsvc.v1.GetPoliciesRequest
+	(*ApplyPoliciesRequest)(nil),  // 36: idemsvc.v1.ApplyPoliciesRequest
+	(*GetPoliciesResponse)(nil),   // 37: idemsvc.v1.GetPoliciesResponse
+	(*ApplyPoliciesResponse)(nil), // 38: idemsvc.v1.ApplyPoliciesResponse
 }
 var file_idemsvc_v1_operations_service_proto_depIdxs = []int32{
 	2,  // 0: idemsvc.v1.GetEventResponse.events:type_name -> idemsvc.v1.EventView
-	12, // 1: idemsvc.v1.GetEventResponse.index_lag:type_name -> google.protobuf.Duration
-	13, // 2: idemsvc.v1.EventView.event:type_name -> idemsvc.v1.Event
-	14, // 3: idemsvc.v1.EventView.first_seen_at:type_name -> google.protobuf.Timestamp
+	13, // 1: idemsvc.v1.GetEventResponse.index_lag:type_name -> google.protobuf.Duration
+	14, // 2: idemsvc.v1.EventView.event:type_name -> idemsvc.v1.Event
+	15, // 3: idemsvc.v1.EventView.first_seen_at:type_name -> google.protobuf.Timestamp
 	3,  // 4: idemsvc.v1.EventView.deliveries:type_name -> idemsvc.v1.DeliveryView
 	4,  // 5: idemsvc.v1.EventView.consumers:type_name -> idemsvc.v1.ConsumerView
-	15, // 6: idemsvc.v1.EventView.consequences:type_name -> idemsvc.v1.EventRef
-	16, // 7: idemsvc.v1.DeliveryView.delivery:type_name -> idemsvc.v1.Delivery
-	17, // 8: idemsvc.v1.DeliveryView.disposition:type_name -> idemsvc.v1.Disposition
-	18, // 9: idemsvc.v1.DeliveryView.anomalies:type_name -> idemsvc.v1.Anomaly
-	14, // 10: idemsvc.v1.DeliveryView.recorded_at:type_name -> google.protobuf.Timestamp
-	19, // 11: idemsvc.v1.DeliveryView.answer:type_name -> idemsvc.v1.DeliveryAnswer
-	20, // 12: idemsvc.v1.DeliveryView.outcome:type_name -> idemsvc.v1.ClaimOutcome
-	21, // 13: idemsvc.v1.ConsumerView.state:type_name -> idemsvc.v1.EventState
-	22, // 14: idemsvc.v1.ConsumerView.held_reason:type_name -> idemsvc.v1.HeldReason
+	16, // 6: idemsvc.v1.EventView.consequences:type_name -> idemsvc.v1.EventRef
+	17, // 7: idemsvc.v1.DeliveryView.delivery:type_name -> idemsvc.v1.Delivery
+	18, // 8: idemsvc.v1.DeliveryView.disposition:type_name -> idemsvc.v1.Disposition
+	19, // 9: idemsvc.v1.DeliveryView.anomalies:type_name -> idemsvc.v1.Anomaly
+	15, // 10: idemsvc.v1.DeliveryView.recorded_at:type_name -> google.protobuf.Timestamp
+	20, // 11: idemsvc.v1.DeliveryView.answer:type_name -> idemsvc.v1.DeliveryAnswer
+	21, // 12: idemsvc.v1.DeliveryView.outcome:type_name -> idemsvc.v1.ClaimOutcome
+	22, // 13: idemsvc.v1.ConsumerView.state:type_name -> idemsvc.v1.EventState
+	23, // 14: idemsvc.v1.ConsumerView.held_reason:type_name -> idemsvc.v1.HeldReason
 	5,  // 15: idemsvc.v1.ConsumerView.attempts:type_name -> idemsvc.v1.AttemptView
 	6,  // 16: idemsvc.v1.ConsumerView.claim:type_name -> idemsvc.v1.CurrentClaimView
-	23, // 17: idemsvc.v1.ConsumerView.effects:type_name -> idemsvc.v1.SideEffect
+	24, // 17: idemsvc.v1.ConsumerView.effects:type_name -> idemsvc.v1.SideEffect
 	7,  // 18: idemsvc.v1.ConsumerView.resources:type_name -> idemsvc.v1.ResourceView
-	24, // 19: idemsvc.v1.ConsumerView.last_error:type_name -> idemsvc.v1.ProcessingError
+	25, // 19: idemsvc.v1.ConsumerView.last_error:type_name -> idemsvc.v1.ProcessingError
 	8,  // 20: idemsvc.v1.ConsumerView.waiting:type_name -> idemsvc.v1.WaitingView
-	14, // 21: idemsvc.v1.ConsumerView.next_attempt_at:type_name -> google.protobuf.Timestamp
-	14, // 22: idemsvc.v1.ConsumerView.first_seen_at:type_name -> google.protobuf.Timestamp
-	14, // 23: idemsvc.v1.ConsumerView.settled_at:type_name -> google.protobuf.Timestamp
-	25, // 24: idemsvc.v1.ConsumerView.stale_claim:type_name -> idemsvc.v1.StaleClaim
-	21, // 25: idemsvc.v1.ConsumerView.settled_as:type_name -> idemsvc.v1.EventState
-	26, // 26: idemsvc.v1.ConsumerView.version:type_name -> idemsvc.v1.Version
-	14, // 27: idemsvc.v1.AttemptView.started_at:type_name -> google.protobuf.Timestamp
-	14, // 28: idemsvc.v1.AttemptView.ended_at:type_name -> google.protobuf.Timestamp
-	27, // 29: idemsvc.v1.AttemptView.end:type_name -> idemsvc.v1.AttemptEnd
-	24, // 30: idemsvc.v1.AttemptView.error:type_name -> idemsvc.v1.ProcessingError
-	28, // 31: idemsvc.v1.AttemptView.late_reports:type_name -> idemsvc.v1.LateReport
-	14, // 32: idemsvc.v1.CurrentClaimView.granted_at:type_name -> google.protobuf.Timestamp
-	14, // 33: idemsvc.v1.CurrentClaimView.lease_expires_at:type_name -> google.protobuf.Timestamp
-	29, // 34: idemsvc.v1.ResourceView.resource:type_name -> idemsvc.v1.Resource
-	30, // 35: idemsvc.v1.ResourceView.mode:type_name -> idemsvc.v1.OrderingMode
-	26, // 36: idemsvc.v1.ResourceView.applied_version:type_name -> idemsvc.v1.Version
-	31, // 37: idemsvc.v1.ResourceView.applied_by:type_name -> idemsvc.v1.EventKey
-	31, // 38: idemsvc.v1.ResourceView.lane_owner:type_name -> idemsvc.v1.EventKey
-	32, // 39: idemsvc.v1.WaitingView.waiting_for:type_name -> idemsvc.v1.WaitingFor
-	14, // 40: idemsvc.v1.WaitingView.waiting_since:type_name -> google.protobuf.Timestamp
-	33, // 41: idemsvc.v1.WaitingView.blocked_by:type_name -> idemsvc.v1.Blocker
-	11, // 42: idemsvc.v1.GetServerInfoResponse.limits:type_name -> idemsvc.v1.Limits
-	14, // 43: idemsvc.v1.GetServerInfoResponse.database_time:type_name -> google.protobuf.Timestamp
-	12, // 44: idemsvc.v1.Limits.min_lease:type_name -> google.protobuf.Duration
-	12, // 45: idemsvc.v1.Limits.max_lease:type_name -> google.protobuf.Duration
-	12, // 46: idemsvc.v1.Limits.max_wait:type_name -> google.protobuf.Duration
-	12, // 47: idemsvc.v1.Limits.max_retry_after:type_name -> google.protobuf.Duration
-	0,  // 48: idemsvc.v1.OperationsService.GetEvent:input_type -> idemsvc.v1.GetEventRequest
-	9,  // 49: idemsvc.v1.OperationsService.GetServerInfo:input_type -> idemsvc.v1.GetServerInfoRequest
-	1,  // 50: idemsvc.v1.OperationsService.GetEvent:output_type -> idemsvc.v1.GetEventResponse
-	10, // 51: idemsvc.v1.OperationsService.GetServerInfo:output_type -> idemsvc.v1.GetServerInfoResponse
-	50, // [50:52] is the sub-list for method output_type
-	48, // [48:50] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	15, // 21: idemsvc.v1.ConsumerView.next_attempt_at:type_name -> google.protobuf.Timestamp
+	15, // 22: idemsvc.v1.ConsumerView.first_seen_at:type_name -> google.protobuf.Timestamp
+	15, // 23: idemsvc.v1.ConsumerView.settled_at:type_name -> google.protobuf.Timestamp
+	26, // 24: idemsvc.v1.ConsumerView.stale_claim:type_name -> idemsvc.v1.StaleClaim
+	22, // 25: idemsvc.v1.ConsumerView.settled_as:type_name -> idemsvc.v1.EventState
+	27, // 26: idemsvc.v1.ConsumerView.version:type_name -> idemsvc.v1.Version
+	15, // 27: idemsvc.v1.AttemptView.started_at:type_name -> google.protobuf.Timestamp
+	15, // 28: idemsvc.v1.AttemptView.ended_at:type_name -> google.protobuf.Timestamp
+	28, // 29: idemsvc.v1.AttemptView.end:type_name -> idemsvc.v1.AttemptEnd
+	25, // 30: idemsvc.v1.AttemptView.error:type_name -> idemsvc.v1.ProcessingError
+	29, // 31: idemsvc.v1.AttemptView.late_reports:type_name -> idemsvc.v1.LateReport
+	15, // 32: idemsvc.v1.CurrentClaimView.granted_at:type_name -> google.protobuf.Timestamp
+	15, // 33: idemsvc.v1.CurrentClaimView.lease_expires_at:type_name -> google.protobuf.Timestamp
+	30, // 34: idemsvc.v1.ResourceView.resource:type_name -> idemsvc.v1.Resource
+	31, // 35: idemsvc.v1.ResourceView.mode:type_name -> idemsvc.v1.OrderingMode
+	27, // 36: idemsvc.v1.ResourceView.applied_version:type_name -> idemsvc.v1.Version
+	32, // 37: idemsvc.v1.ResourceView.applied_by:type_name -> idemsvc.v1.EventKey
+	32, // 38: idemsvc.v1.ResourceView.lane_owner:type_name -> idemsvc.v1.EventKey
+	33, // 39: idemsvc.v1.WaitingView.waiting_for:type_name -> idemsvc.v1.WaitingFor
+	15, // 40: idemsvc.v1.WaitingView.waiting_since:type_name -> google.protobuf.Timestamp
+	34, // 41: idemsvc.v1.WaitingView.blocked_by:type_name -> idemsvc.v1.Blocker
+	12, // 42: idemsvc.v1.GetServerInfoResponse.limits:type_name -> idemsvc.v1.Limits
+	15, // 43: idemsvc.v1.GetServerInfoResponse.database_time:type_name -> google.protobuf.Timestamp
+	11, // 44: idemsvc.v1.GetServerInfoResponse.retention:type_name -> idemsvc.v1.RetentionInfo
+	15, // 45: idemsvc.v1.RetentionInfo.passed_at:type_name -> google.protobuf.Timestamp
+	13, // 46: idemsvc.v1.Limits.min_lease:type_name -> google.protobuf.Duration
+	13, // 47: idemsvc.v1.Limits.max_lease:type_name -> google.protobuf.Duration
+	13, // 48: idemsvc.v1.Limits.max_wait:type_name -> google.protobuf.Duration
+	13, // 49: idemsvc.v1.Limits.max_retry_after:type_name -> google.protobuf.Duration
+	0,  // 50: idemsvc.v1.OperationsService.GetEvent:input_type -> idemsvc.v1.GetEventRequest
+	35, // 51: idemsvc.v1.OperationsService.GetPolicies:input_type -> idemsvc.v1.GetPoliciesRequest
+	36, // 52: idemsvc.v1.OperationsService.ApplyPolicies:input_type -> idemsvc.v1.ApplyPoliciesRequest
+	9,  // 53: idemsvc.v1.OperationsService.GetServerInfo:input_type -> idemsvc.v1.GetServerInfoRequest
+	1,  // 54: idemsvc.v1.OperationsService.GetEvent:output_type -> idemsvc.v1.GetEventResponse
+	37, // 55: idemsvc.v1.OperationsService.GetPolicies:output_type -> idemsvc.v1.GetPoliciesResponse
+	38, // 56: idemsvc.v1.OperationsService.ApplyPolicies:output_type -> idemsvc.v1.ApplyPoliciesResponse
+	10, // 57: idemsvc.v1.OperationsService.GetServerInfo:output_type -> idemsvc.v1.GetServerInfoResponse
+	54, // [54:58] is the sub-list for method output_type
+	50, // [50:54] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_operations_service_proto_init() }
@@ -1811,6 +1934,7 @@ func file_idemsvc_v1_operations_service_proto_init() {
 	file_idemsvc_v1_effect_proto_init()
 	file_idemsvc_v1_event_proto_init()
 	file_idemsvc_v1_options_proto_init()
+	file_idemsvc_v1_policy_proto_init()
 	file_idemsvc_v1_state_proto_init()
 	file_idemsvc_v1_version_proto_init()
 	type x struct{}
@@ -1819,7 +1943,7 @@ func file_idemsvc_v1_operations_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_idemsvc_v1_operations_service_proto_rawDesc), len(file_idemsvc_v1_operations_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,8 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	OperationsService_GetEvent_FullMethodName      = "/idemsvc.v1.OperationsService/GetEvent"
+	OperationsService_GetPolicies_FullMethodName   = "/idemsvc.v1.OperationsService/GetPolicies"
+	OperationsService_ApplyPolicies_FullMethodName = "/idemsvc.v1.OperationsService/ApplyPolicies"
 	OperationsService_GetServerInfo_FullMethodName = "/idemsvc.v1.OperationsService/GetServerInfo"
 )
 
@@ -29,13 +31,25 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+// OperationsService tells what happened, and what holds. Its reads may come from a replica and lag (index_lag).
 type OperationsServiceClient interface {
 	// GetEvent tells everything about an event by its reference alone: every consumer, delivery, attempt, effect and version.
 	//
 	// Answers NOT_FOUND if no event of the namespace matches; one of another namespace answers the same. Large parts are left out
 	// rather than failing the call, and are marked where they are. Repeating is harmless.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
+	// GetPolicies tells a namespace's policies, earlier versions of them, and what holds for an event, with the reason of each
+	// default.
+	//
+	// Answers NOT_FOUND for a version that never was. Repeating is harmless.
+	GetPolicies(ctx context.Context, in *GetPoliciesRequest, opts ...grpc.CallOption) (*GetPoliciesResponse, error)
+	// ApplyPolicies puts all policies of a namespace into force as a new version, on every replica within a second, or with dry_run
+	// tells what that would change. What is wrong with them is told as violations, up to eight, each with its field and limit, and
+	// nothing is changed then.
+	//
+	// Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
+	// applies twice; policies that are in force already make no new version.
+	ApplyPolicies(ctx context.Context, in *ApplyPoliciesRequest, opts ...grpc.CallOption) (*ApplyPoliciesResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
@@ -58,6 +72,26 @@ func (c *operationsServiceClient) GetEvent(ctx context.Context, in *GetEventRequ
 	return out, nil
 }
 
+func (c *operationsServiceClient) GetPolicies(ctx context.Context, in *GetPoliciesRequest, opts ...grpc.CallOption) (*GetPoliciesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPoliciesResponse)
+	err := c.cc.Invoke(ctx, OperationsService_GetPolicies_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) ApplyPolicies(ctx context.Context, in *ApplyPoliciesRequest, opts ...grpc.CallOption) (*ApplyPoliciesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ApplyPoliciesResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ApplyPolicies_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetServerInfoResponse)
@@ -72,13 +106,25 @@ func (c *operationsServiceClient) GetServerInfo(ctx context.Context, in *GetServ
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
 //
-// OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+// OperationsService tells what happened, and what holds. Its reads may come from a replica and lag (index_lag).
 type OperationsServiceServer interface {
 	// GetEvent tells everything about an event by its reference alone: every consumer, delivery, attempt, effect and version.
 	//
 	// Answers NOT_FOUND if no event of the namespace matches; one of another namespace answers the same. Large parts are left out
 	// rather than failing the call, and are marked where they are. Repeating is harmless.
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
+	// GetPolicies tells a namespace's policies, earlier versions of them, and what holds for an event, with the reason of each
+	// default.
+	//
+	// Answers NOT_FOUND for a version that never was. Repeating is harmless.
+	GetPolicies(context.Context, *GetPoliciesRequest) (*GetPoliciesResponse, error)
+	// ApplyPolicies puts all policies of a namespace into force as a new version, on every replica within a second, or with dry_run
+	// tells what that would change. What is wrong with them is told as violations, up to eight, each with its field and limit, and
+	// nothing is changed then.
+	//
+	// Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
+	// applies twice; policies that are in force already make no new version.
+	ApplyPolicies(context.Context, *ApplyPoliciesRequest) (*ApplyPoliciesResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
@@ -93,6 +139,12 @@ type UnimplementedOperationsServiceServer struct{}
 
 func (UnimplementedOperationsServiceServer) GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetEvent not implemented")
+}
+func (UnimplementedOperationsServiceServer) GetPolicies(context.Context, *GetPoliciesRequest) (*GetPoliciesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPolicies not implemented")
+}
+func (UnimplementedOperationsServiceServer) ApplyPolicies(context.Context, *ApplyPoliciesRequest) (*ApplyPoliciesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ApplyPolicies not implemented")
 }
 func (UnimplementedOperationsServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
@@ -136,6 +188,42 @@ func _OperationsService_GetEvent_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_GetPolicies_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPoliciesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).GetPolicies(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_GetPolicies_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).GetPolicies(ctx, req.(*GetPoliciesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_ApplyPolicies_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyPoliciesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ApplyPolicies(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ApplyPolicies_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ApplyPolicies(ctx, req.(*ApplyPoliciesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetServerInfoRequest)
 	if err := dec(in); err != nil {
@@ -164,6 +252,14 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetEvent",
 			Handler:    _OperationsService_GetEvent_Handler,
+		},
+		{
+			MethodName: "GetPolicies",
+			Handler:    _OperationsService_GetPolicies_Handler,
+		},
+		{
+			MethodName: "ApplyPolicies",
+			Handler:    _OperationsService_ApplyPolicies_Handler,
 		},
 		{
 			MethodName: "GetServerInfo",
