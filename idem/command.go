@@ -137,6 +137,7 @@ type Resolve struct {
 	To          ResolveTo
 	Result      []byte
 	ContentType string
+	RequestID   string // a repeat under the same one is the same decision; empty: never a repeat
 	Who, Why    string
 }
 
@@ -152,10 +153,32 @@ const (
 
 // Replay starts a deliberate second processing of a finished event.
 type Replay struct {
-	Event     ID
-	RequestID string
-	Who, Why  string
+	Event       ID
+	RequestID   string
+	Unprocessed bool // refuse what has been processed: nothing is wrong with it
+	Who, Why    string
 }
+
+// ResolveEffect is an operator's word about a side effect: how one of unknown outcome
+// ended, or that one that is done is to be done again.
+type ResolveEffect struct {
+	Key         EffectKey
+	To          EffectDecision
+	Result      []byte
+	ContentType string
+	RequestID   string // as in [Resolve]
+	Who, Why    string
+}
+
+// EffectDecision is what an operator decides about a side effect.
+type EffectDecision uint8
+
+// The decisions.
+const (
+	EffectWasDone EffectDecision = 1 // it took place
+	EffectWasNot  EffectDecision = 2 // it did not, and may be tried
+	EffectRedo    EffectDecision = 3 // it took place, and is to be done again: a generation of its own
+)
 
 // Subject implements [Command].
 func (c *Claim) Subject() ID { return c.Key.ID() }
@@ -193,6 +216,9 @@ func (c *Resolve) Subject() ID { return c.Event }
 // Subject implements [Command].
 func (c *Replay) Subject() ID { return c.Event }
 
+// Subject implements [Command].
+func (c *ResolveEffect) Subject() ID { return ID{} }
+
 func (t *Token) subject() ID {
 	if t == nil {
 		return ID{}
@@ -200,18 +226,19 @@ func (t *Token) subject() ID {
 	return t.Event
 }
 
-func (*Claim) command()        {}
-func (*Complete) command()     {}
-func (*Fail) command()         {}
-func (*Extend) command()       {}
-func (*Release) command()      {}
-func (*Settle) command()       {}
-func (*Check) command()        {}
-func (*BeginEffect) command()  {}
-func (*ReportEffect) command() {}
-func (*RecordEffect) command() {}
-func (*Resolve) command()      {}
-func (*Replay) command()       {}
+func (*Claim) command()         {}
+func (*Complete) command()      {}
+func (*Fail) command()          {}
+func (*Extend) command()        {}
+func (*Release) command()       {}
+func (*Settle) command()        {}
+func (*Check) command()         {}
+func (*BeginEffect) command()   {}
+func (*ReportEffect) command()  {}
+func (*RecordEffect) command()  {}
+func (*Resolve) command()       {}
+func (*Replay) command()        {}
+func (*ResolveEffect) command() {}
 
 // ResourceOf is the resource that the command names, beside those its event has
 // reserved; ok is false for none.
@@ -236,6 +263,8 @@ func EffectOf(c Command) (id ID, ok bool) {
 		return c.Key.ID(), true
 	case *ReportEffect:
 		return c.Token.Effect, true
+	case *ResolveEffect:
+		return c.Key.ID(), true
 	}
 	return ID{}, false
 }

@@ -34,6 +34,8 @@ func Decide(w *World, c Command, p *Policy) Decision {
 		return decideResolve(w, c, p)
 	case *Replay:
 		return decideReplay(w, c, p)
+	case *ResolveEffect:
+		return decideResolveEffect(w, c, p)
 	default:
 		panic(fmt.Sprintf("idem: unknown command %T", c))
 	}

@@ -25,7 +25,7 @@ func releaseHash() ID { return Digest("release") }
 
 // ending is what the calls that end a claim have in common: the judgement of the
 // token, the repeat of the call that ended it, and the report that comes too late.
-func ending(w *World, t *Token, p *Policy, call EndKind, hash ID, fail Failure) (st standing, e *Event, d Decision, done bool) {
+func ending(w *World, t *Token, p *Policy, said LateReport) (st standing, e *Event, d Decision, done bool) {
 	st, e, past := w.stand(t, p)
 	switch st {
 	case ended:
@@ -33,7 +33,7 @@ func ending(w *World, t *Token, p *Policy, call EndKind, hash ID, fail Failure) 
 		if past != nil {
 			a = *past
 		}
-		if a.EndHash == hash {
+		if a.EndHash == said.Hash {
 			d.Answer = &EndAnswer{
 				Event: e, State: a.State, Already: true, Late: a.EndLate, Counted: !a.EndFree, Due: a.DueAt, Number: a.Number, Attempt: a.EndCount, Max: p.MaxAttempts,
 			}
@@ -41,7 +41,7 @@ func ending(w *World, t *Token, p *Policy, call EndKind, hash ID, fail Failure) 
 		}
 		return st, e, refuse(errEnded(&Event{State: a.State}, a.End)), true
 	case lost:
-		return st, e, lateReport(w, e, past, t, p, call, hash, fail), true
+		return st, e, lateReport(w, e, past, t, p, said), true
 	case alive, late:
 	}
 	return st, e, d, false
@@ -49,23 +49,30 @@ func ending(w *World, t *Token, p *Policy, call EndKind, hash ID, fail Failure) 
 
 // lateReport refuses a call whose claim was lost, and notes it on the record for the
 // operator and the next grant, when the token really was a grant of this record.
-func lateReport(w *World, e *Event, past *Attempt, t *Token, p *Policy, call EndKind, hash ID, fail Failure) Decision {
+func lateReport(w *World, e *Event, past *Attempt, t *Token, p *Policy, said LateReport) Decision {
 	d := refuse(errLost())
 	mine := e != nil && ((e.Fence == t.Fence && e.Nonce == t.Nonce && e.End != EndUndelivered) || past != nil)
 	if w.guess() && e != nil {
 		return reread()
 	}
-	if !mine || call == EndReleased || len(e.LateReports) >= MaxLateReports {
+	if !mine || said.Call == EndReleased || len(e.LateReports) >= MaxLateReports {
 		return d
 	}
 	for _, r := range e.LateReports {
-		if r.Fence == t.Fence && r.Hash == hash {
+		if r.Fence == t.Fence && r.Hash == said.Hash {
 			return d
 		}
 	}
+	said.Fence, said.Number = t.Fence, e.Total
+	if past != nil {
+		said.Number = past.Number
+	}
+	if len(said.Result) > MaxLateResult {
+		said.Result, said.Omitted = nil, true
+	}
 	dr := begin(w, p, &d, e, nil)
-	dr.ev.LateReports = append(append([]LateReport(nil), e.LateReports...), LateReport{Fence: t.Fence, Call: call, Hash: hash, Error: fail})
-	dr.enter(EntryLateReport, e.State, e.Reason, Entry{Late: true, ResultHash: hash, Error: fail})
+	dr.ev.LateReports = append(append([]LateReport(nil), e.LateReports...), said)
+	dr.enter(EntryLateReport, e.State, e.Reason, Entry{Late: true, ResultHash: said.Hash, Error: said.Error})
 	dr.main()
 	return d
 }
@@ -100,7 +107,7 @@ func (e *Event) answered(a DeliveryAnswer) {
 }
 
 func decideComplete(w *World, c *Complete, p *Policy) Decision {
-	st, e, d, done := ending(w, &c.Token, p, EndCompleted, c.hash(), Failure{})
+	st, e, d, done := ending(w, &c.Token, p, LateReport{Call: EndCompleted, Hash: c.hash(), Result: c.Result, ContentType: c.ContentType})
 	if done {
 		return d
 	}
@@ -171,12 +178,13 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 		call = EndNotYet
 	case NoFailure, Retryable:
 	}
-	st, e, d, done := ending(w, &c.Token, p, call, c.hash(), c.Error)
+	said := LateReport{Call: call, Hash: c.hash(), Error: c.Error}
+	st, e, d, done := ending(w, &c.Token, p, said)
 	if done {
 		return d
 	}
 	if st == late && e.Round != e.GrantRound { // an operator has begun a new round
-		return lateReport(w, w.Event, nil, &c.Token, p, call, c.hash(), c.Error)
+		return lateReport(w, w.Event, nil, &c.Token, p, said)
 	}
 	if w.guess() && (e.Effects > 0 || c.Error.Kind == NotYet) {
 		return reread()
@@ -290,7 +298,7 @@ func decideExtend(w *World, c *Extend, p *Policy) Decision {
 
 func decideRelease(w *World, c *Release, p *Policy) Decision {
 	hash := releaseHash()
-	st, e, d, done := ending(w, &c.Token, p, EndReleased, hash, Failure{})
+	st, e, d, done := ending(w, &c.Token, p, LateReport{Call: EndReleased, Hash: hash})
 	if done {
 		return d
 	}

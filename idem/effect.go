@@ -101,6 +101,7 @@ type Effect struct {
 	ContentType string
 	Error       Failure
 	Conflicts   []ID // contradicting reports that came after DONE, by hash
+	Decided     []Decided
 
 	Event ID // the event under which it was last begun, zero for none
 	Fence int64

@@ -1,6 +1,9 @@
 package idem
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Facts are what the first delivery said about an event. They are written once;
 // a later delivery that differs is an anomaly and overwrites nothing.
@@ -104,6 +107,7 @@ type Event struct {
 	ReplayFailed bool
 	ReplayDied   bool     // it ended by its lease alone: a late call of its claim is still the replay's
 	ReplayIDs    []string // the requests that have been carried out, the last one last
+	Replays      int32    // how many there were
 	SettledAs    State    // what duplicates are told while a replay runs
 
 	// How the last grant ended.
@@ -135,6 +139,45 @@ type Event struct {
 	Began   bool  // this attempt began an effect
 
 	LateReports []LateReport
+
+	Decided []Decided // what operators have decided by request, the last one last
+}
+
+// Decided is an operator's decision that has been carried out: a repeat of its request is
+// told the same.
+type Decided struct {
+	Request string
+	Hash    ID    // of what was decided
+	State   State // of the event, as it was told; of an effect, its EffectState
+}
+
+// MaxDecided bounds the decisions that are remembered of one record.
+const MaxDecided = 32
+
+// decided is what the request has decided about the record before, nil for nothing. The
+// same request with another content is refused.
+func decided(list []Decided, request string, hash ID) (*Decided, *Error) {
+	if request == "" {
+		return nil, nil
+	}
+	for i := range list {
+		if list[i].Request != request {
+			continue
+		}
+		if list[i].Hash != hash {
+			return nil, &Error{Code: CodeNotResolvable, Field: "request_id", Detail: "this request has decided otherwise; another decision needs a request ID of its own"}
+		}
+		return &list[i], nil
+	}
+	return nil, nil
+}
+
+// remember adds a decision, and forgets the oldest beyond what is kept.
+func remember(list []Decided, d Decided) []Decided {
+	if d.Request == "" {
+		return list
+	}
+	return append(slices.Clone(list[max(0, len(list)-MaxDecided+1):]), d)
 }
 
 // ID names the record.
@@ -206,11 +249,20 @@ type Waiting struct {
 // LateReport is a call that came after its claim was lost. It changes nothing and
 // is shown to the operator and to the next grant.
 type LateReport struct {
-	Fence int64
-	Call  EndKind
-	Hash  ID
-	Error Failure
+	Fence  int64
+	Number int32 // of that attempt, over the event's life
+	Call   EndKind
+	Hash   ID
+	Error  Failure
+	// Of a completion, as far as it is small: see [MaxLateResult].
+	Result      []byte
+	ContentType string
+	Omitted     bool // there was a result, too large to be kept
 }
+
+// MaxLateResult bounds the result that is kept of a completion which came too late, in
+// bytes. Of a larger one its hash is kept.
+const MaxLateResult = 1024
 
 // MaxReplays bounds the replay requests that are remembered.
 const MaxReplays = 32

@@ -96,9 +96,11 @@ func fromClaim(a *idem.ClaimAnswer, keys *tokenKeys) *pb.Claim {
 }
 
 func fromLate(l *idem.LateReport) *pb.LateReport {
-	r := &pb.LateReport{Fence: l.Fence}
+	r := &pb.LateReport{Fence: l.Fence, Attempt: l.Number}
 	if l.Call == idem.EndCompleted {
-		r.Report = &pb.LateReport_Completed{Completed: &pb.LateCompletion{ResultOmitted: true, CompletionHash: l.Hash[:]}}
+		r.Report = &pb.LateReport_Completed{Completed: &pb.LateCompletion{
+			Result: l.Result, ContentType: l.ContentType, ResultOmitted: l.Omitted, CompletionHash: l.Hash[:],
+		}}
 		return r
 	}
 	r.Report = &pb.LateReport_Failed{Failed: fromFailure(l.Error)}

@@ -22,6 +22,7 @@ func consumerView(v *storage.View) *pb.ConsumerView {
 		AttemptsTotal: e.Total, Round: e.Round, RoundAttempts: e.Attempts, LastError: fromFailure(e.Error),
 		ResultSize: int64(len(e.Result)), ResultContentType: e.ContentType, Outputs: e.Outputs, Waiting: waitingView(v),
 		FirstSeenAt: instant(e.CreatedAt), StaleClaim: pb.StaleClaim(e.Stale), ReplayInProgress: e.Replay, RowVersion: e.Version,
+		Replays: e.Replays, ReplayFailed: e.ReplayFailed,
 	}
 	switch {
 	case e.State == idem.Processing:

@@ -28,6 +28,15 @@ func checkMeaning(msg proto.Message) *refusal {
 		return checkVersionCall(m)
 	case *pb.RecordSideEffectRequest:
 		return checkEffectCall(m)
+	case *pb.ListEventsRequest:
+		return checkFilter(m.GetNamespace(), m.GetFilter())
+	case *pb.ReplayEventsRequest:
+		if f, ok := m.GetSelection().(*pb.ReplayEventsRequest_Filter); ok {
+			return checkFilter(m.GetNamespace(), f.Filter)
+		}
+		return nil
+	case *pb.ResolveSideEffectRequest:
+		return checkResolveEffect(m)
 	default:
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // features are what a client may ask for before it uses it.
-var features = []string{"batch", "ordering", "policies", "session", "side_effects", "wait"}
+var features = []string{"batch", "consequences", "list", "ordering", "policies", "replay", "resolve", "session", "side_effects", "wait"}
 
 // operations serves people and their tools.
 type operations struct {
@@ -18,6 +18,7 @@ type operations struct {
 	*core
 	version  string
 	features []string
+	replays  *limiter
 }
 
 // GetEvent implements the contract's method.

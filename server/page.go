@@ -74,6 +74,7 @@ func (p *page) addEvent(views []storage.View) bool {
 		p.addConsumer(x, &views[i])
 	}
 	p.addDeliveries(x, views)
+	p.addConsequences(x, oldest.Key.EventRef)
 	if p.req.GetIncludeResults() {
 		for i := range x.GetConsumers() {
 			p.addResults(x.GetConsumers()[i], &views[i])
@@ -137,6 +138,35 @@ func (p *page) addDeliveries(x *pb.EventView, views []storage.View) {
 			return
 		}
 		x.Deliveries = append(x.Deliveries, d)
+	}
+}
+
+// maxConsequences bounds the consequences that are shown of one event.
+const maxConsequences = 50
+
+// addConsequences shows the events that name this one as their cause, each once however
+// many consumers it has.
+func (p *page) addConsequences(x *pb.EventView, ref idem.EventRef) {
+	found, err := p.core.store.Lookup(p.ctx, storage.Query{
+		Namespace: ref.Namespace, Kind: storage.ByCause, Value: ref.Source, Name: ref.EventID, Limit: maxConsequences,
+	})
+	if err != nil {
+		p.core.log.WarnContext(p.ctx, "consequences not shown", "error", err)
+	}
+	x.ConsequencesOmitted = found.Truncated || err != nil
+	seen := map[idem.EventRef]bool{}
+	for i := range found.Views {
+		of := found.Views[i].Event.Key.EventRef
+		if seen[of] {
+			continue
+		}
+		seen[of] = true
+		r := &pb.EventRef{Source: of.Source, EventId: of.EventID}
+		if !p.fits(r) {
+			x.ConsequencesOmitted = true
+			return
+		}
+		x.Consequences = append(x.Consequences, r)
 	}
 }
 

@@ -19,11 +19,16 @@ import (
 type library struct {
 	storage.Backend
 	found   storage.Found
+	caused  storage.Found
 	payload []byte
 }
 
 func (l *library) Events(context.Context, string, string, string) (storage.Found, error) {
 	return l.found, nil
+}
+
+func (l *library) Lookup(context.Context, storage.Query) (storage.Found, error) {
+	return l.caused, nil
 }
 
 func (l *library) Payload(context.Context, idem.EventRef) ([]byte, bool, error) {

@@ -54,6 +54,8 @@ func describe(cmd idem.Command, a idem.Answer) decision {
 		d.key.Namespace, d.key.Consumer = c.Key.Namespace, c.Key.Consumer
 	case *idem.RecordEffect:
 		d.key.Namespace, d.key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.ResolveEffect:
+		d.key.Namespace, d.key.Consumer = c.Key.Namespace, c.Key.Consumer
 	case *idem.ReportEffect:
 		d.key.Namespace = c.Token.Namespace
 	}
@@ -106,6 +108,12 @@ func callName(cmd idem.Command) string {
 		return "ReleaseClaim"
 	case *idem.Check:
 		return "CheckVersion"
+	case *idem.Resolve:
+		return "ResolveEvent"
+	case *idem.Replay:
+		return "ReplayEvents"
+	case *idem.ResolveEffect:
+		return "ResolveSideEffect"
 	default:
 		return "RecordSideEffect"
 	}

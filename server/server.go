@@ -53,7 +53,7 @@ func New(cfg Config) (*Server, error) {
 			inFlight: cfg.SessionInFlight, aging: aging{cfg.MaxConnectionAge, cfg.MaxConnectionAgeGrace}, drain: cfg.DrainTimeout / 2,
 		},
 	})
-	ops := &operations{core: c, version: cfg.Version, features: features}
+	ops := &operations{core: c, version: cfg.Version, features: features, replays: newLimiter(replaysPerMinute, time.Minute)}
 	if cfg.TestClock != nil {
 		pb.RegisterTestingServiceServer(s.grpc, &testService{core: c, clock: cfg.TestClock})
 		ops.features = append(slices.Clone(features), featureTestClock)

@@ -30,7 +30,7 @@ type tokens struct {
 	keys   atomic.Pointer[tokenKeys]
 }
 
-type tokenKeys struct{ claim, effect *sealer }
+type tokenKeys struct{ claim, effect, page *sealer }
 
 // load derives the keys at the first use, so that a server starts before its database.
 func (t *tokens) load(ctx context.Context) (*tokenKeys, error) {
@@ -51,7 +51,11 @@ func (t *tokens) load(ctx context.Context) (*tokenKeys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of effect tokens: %w", err)
 	}
-	k := &tokenKeys{claim: newSealer(claim), effect: newSealer(effect)}
+	page, err := hkdf.Expand(sha256.New, secret, "idemsvc/token/page/1", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of page tokens: %w", err)
+	}
+	k := &tokenKeys{claim: newSealer(claim), effect: newSealer(effect), page: newSealer(page)}
 	t.keys.Store(k)
 	return k, nil
 }

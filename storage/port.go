@@ -36,6 +36,10 @@ type Backend interface {
 	// granted are part of their grant. A repeated record is kept once.
 	RecordDeliveries(ctx context.Context, batch []Delivery) error
 
+	// StoreReplayRun stores a run of replays if there is none of its request yet, and returns
+	// the one that is stored.
+	StoreReplayRun(ctx context.Context, run ReplayRun) (ReplayRun, error)
+
 	// Clock is the database's time as near as can be told without asking.
 	Clock() idem.Instant
 
@@ -56,6 +60,12 @@ type Reader interface {
 	Lookup(ctx context.Context, q Query) (Found, error)
 	// Unfinished lists events that are not finished, oldest first.
 	Unfinished(ctx context.Context, q UnfinishedQuery) (Found, error)
+	// List pages through events by a filter that an index serves: see [ListQuery.Way].
+	List(ctx context.Context, q ListQuery) (Listed, error)
+	// ReplayRun is the run that a request has begun; ok is false for none.
+	ReplayRun(ctx context.Context, namespace, requestID string) (run ReplayRun, ok bool, err error)
+	// Keys are the keys of event records, where there is one.
+	Keys(ctx context.Context, ids []idem.ID) (map[idem.ID]idem.EventKey, error)
 	// Payload is the stored payload of an event; ok is false where none is stored.
 	Payload(ctx context.Context, ref idem.EventRef) (payload []byte, ok bool, err error)
 	// Info describes the backend.
@@ -78,6 +88,9 @@ type View struct {
 	Resources  []*idem.Resource
 	LaneOwners map[idem.ID]idem.EventKey // names of the events in Resources' Owner and AppliedBy, where known
 	Deliveries []Delivery                // beside the first one, which the record's facts hold
+
+	Since   idem.Instant // since when it is in its state, as far as the list of unfinished work tells; else zero
+	Damaged bool         // part of what is stored about it cannot be read; its key can
 }
 
 // Delivery is the record of one arrival.
@@ -110,6 +123,7 @@ const (
 	ByResource    QueryKind = 4 // Value is the type, Name the ID
 	ByOutput      QueryKind = 5
 	ByEffectKey   QueryKind = 6
+	ByCause       QueryKind = 7 // Value is the cause's source, Name its event ID
 )
 
 // Query looks events up by a value.

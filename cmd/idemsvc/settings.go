@@ -20,7 +20,7 @@ type setting struct {
 	flag    string
 	env     string   // empty: no variable
 	arg     string   // what the value is, for help; empty: a switch
-	choices []string // all values there are; empty: not a choice
+	choices []string // all values there are, beside none where there is no default; empty: not a choice
 	def     string
 	doc     string
 	secret  bool
@@ -65,7 +65,7 @@ func (s settings) parse(args []string, env lookup) (rest []string, err error) {
 // apply takes the value that was told.
 func (x *setting) apply() error {
 	err := x.set(x.text)
-	if err == nil && len(x.choices) > 0 && !slices.Contains(x.choices, x.text) {
+	if err == nil && len(x.choices) > 0 && (x.text != "" || x.def != "") && !slices.Contains(x.choices, x.text) {
 		err = fmt.Errorf("%q is none of %s", x.text, strings.Join(x.choices, ", "))
 	}
 	switch {

@@ -20,8 +20,17 @@ func cloneEvent(e *idem.Event) *idem.Event {
 	c.Result = bytes.Clone(e.Result)
 	c.Outputs = slices.Clone(e.Outputs)
 	c.ReplayIDs = slices.Clone(e.ReplayIDs)
-	c.LateReports = slices.Clone(e.LateReports)
+	c.LateReports = cloneLate(e.LateReports)
+	c.Decided = slices.Clone(e.Decided)
 	return &c
+}
+
+func cloneLate(list []idem.LateReport) []idem.LateReport {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Result = bytes.Clone(list[i].Result)
+	}
+	return list
 }
 
 func cloneFacts(f idem.Facts) idem.Facts {
@@ -47,7 +56,7 @@ func cloneAttempt(a *idem.Attempt) idem.Attempt {
 	c := *a
 	c.AttemptHash = bytes.Clone(a.AttemptHash)
 	c.Result = bytes.Clone(a.Result)
-	c.Late = slices.Clone(a.Late)
+	c.Late = cloneLate(a.Late)
 	return c
 }
 
@@ -61,6 +70,7 @@ func cloneEffect(e *idem.Effect) *idem.Effect {
 	c.Tries = slices.Clone(e.Tries)
 	c.Result = bytes.Clone(e.Result)
 	c.Conflicts = slices.Clone(e.Conflicts)
+	c.Decided = slices.Clone(e.Decided)
 	return &c
 }
 

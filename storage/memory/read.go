@@ -40,6 +40,8 @@ func (s *Store) matches(e *idem.Event, q *storage.Query) bool {
 		})
 	case storage.ByOutput:
 		return slices.Contains(e.Outputs, q.Value)
+	case storage.ByCause:
+		return e.Facts.CauseSource == q.Value && e.Facts.CauseEventID == q.Name
 	case storage.ByEffectKey:
 		return slices.ContainsFunc(s.effectsOf(e.ID()), func(f *idem.Effect) bool { return f.Key.Key == q.Value })
 	default:
@@ -127,6 +129,9 @@ func (s *Store) view(e *idem.Event, now idem.Instant) storage.View {
 				v.LaneOwners[owner] = o.Key
 			}
 		}
+	}
+	if o := s.events[e.Waiting.Event]; o != nil {
+		v.LaneOwners[e.Waiting.Event] = o.Key
 	}
 	return v
 }

@@ -48,8 +48,9 @@ type Store struct {
 	drawn      int64 // fences drawn in this epoch's life and before
 
 	events     map[idem.ID]*idem.Event
-	running    map[idem.ID]bool     // events of which a claim is live or was when it was last written
-	stored     map[string][]idem.ID // events of each namespace, and of all under "", oldest first
+	running    map[idem.ID]bool         // events of which a claim is live or was when it was last written
+	stored     map[string][]idem.ID     // events of each namespace, and of all under "", oldest first
+	entered    map[idem.ID]idem.Instant // when each event came into the state that it is stored in
 	attempts   map[idem.ID][]idem.Attempt
 	effects    map[idem.ID]*idem.Effect
 	under      map[idem.ID]map[idem.ID]bool // effects ever begun or recorded under an event
@@ -58,6 +59,7 @@ type Store struct {
 	verified   map[source]bool
 	payloads   map[idem.ID][]byte // by event ref
 	deliveries map[idem.ID][]storage.Delivery
+	runs       map[runKey]storage.ReplayRun
 	journal    []idem.Entry
 
 	policies map[string][]storage.PolicySet // of each namespace, all versions
@@ -75,10 +77,10 @@ var _ storage.Backend = (*Store)(nil)
 func New(o Options) *Store {
 	s := &Store{
 		clock: o.Clock, policy: o.Policy, secret: make([]byte, 32), epoch: 1,
-		events: map[idem.ID]*idem.Event{}, running: map[idem.ID]bool{}, stored: map[string][]idem.ID{}, attempts: map[idem.ID][]idem.Attempt{},
+		events: map[idem.ID]*idem.Event{}, running: map[idem.ID]bool{}, stored: map[string][]idem.ID{}, entered: map[idem.ID]idem.Instant{}, attempts: map[idem.ID][]idem.Attempt{},
 		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
 		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
-		policies: map[string][]storage.PolicySet{}, changed: map[idem.ID]idem.Instant{},
+		policies: map[string][]storage.PolicySet{}, changed: map[idem.ID]idem.Instant{}, runs: map[runKey]storage.ReplayRun{},
 	}
 	s.book.Store(idem.NewRulebook())
 	if s.clock == nil {
@@ -134,10 +136,10 @@ func (s *Store) apply(c idem.Command) storage.Result {
 // write stores all that a decision changes.
 func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
 	for _, w := range d.Owners {
-		s.putEvent(w.Apply(now, 0))
+		s.putEvent(w.Apply(now, 0), now)
 	}
 	if d.Event != nil {
-		s.putEvent(d.Event.Apply(now, fence))
+		s.putEvent(d.Event.Apply(now, fence), now)
 	}
 	for _, w := range d.Resources {
 		r := cloneResource(w.Apply(now, fence))
@@ -158,9 +160,13 @@ func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
 	}
 }
 
-func (s *Store) putEvent(e *idem.Event) {
+func (s *Store) putEvent(e *idem.Event, now idem.Instant) {
 	id := e.ID()
-	if s.events[id] == nil {
+	old := s.events[id]
+	if old == nil || old.State != e.State {
+		s.entered[id] = now
+	}
+	if old == nil {
 		s.stored[""] = append(s.stored[""], id)
 		if ns := e.Key.Namespace; ns != "" {
 			s.stored[ns] = append(s.stored[ns], id)

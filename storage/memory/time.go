@@ -37,6 +37,7 @@ func (s *Store) Later(id idem.ID, d time.Duration) {
 	defer s.mu.Unlock()
 	if e := s.events[id]; e != nil {
 		back(d, &e.LeaseUntil, &e.GrantedAt, &e.EndedAt, &e.DueAt, &e.WaitingSince, &e.NotYetSince, &e.CreatedAt)
+		s.entered[id] = s.entered[id].Add(-d)
 		for i := range s.attempts[id] {
 			a := &s.attempts[id][i]
 			back(d, &a.GrantedAt, &a.EndedAt, &a.DueAt)

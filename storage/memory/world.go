@@ -23,6 +23,8 @@ func (s *Store) policyOf(c idem.Command) *idem.Policy {
 		return s.policy(consumerKey(c.Key.Namespace, c.Key.Consumer), "")
 	case *idem.RecordEffect:
 		return s.policy(consumerKey(c.Key.Namespace, c.Key.Consumer), "")
+	case *idem.ResolveEffect:
+		return s.policy(consumerKey(c.Key.Namespace, c.Key.Consumer), "")
 	case *idem.ReportEffect:
 		if f := s.effects[c.Token.Effect]; f != nil {
 			if e := s.events[f.Event]; e != nil {

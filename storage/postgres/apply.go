@@ -218,7 +218,7 @@ func (s *Store) start(it *item) {
 			return
 		}
 		s.guess(it, &idem.World{Effect: f}, needAll)
-	case *idem.Settle, *idem.Resolve, *idem.Replay:
+	case *idem.Settle, *idem.Resolve, *idem.Replay, *idem.ResolveEffect:
 		it.read = needAll
 	case *idem.BeginEffect, *idem.RecordEffect:
 		w := s.remembered(it)
@@ -366,6 +366,8 @@ func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
 	case *idem.BeginEffect:
 		key.Namespace, key.Consumer = c.Key.Namespace, c.Key.Consumer
 	case *idem.RecordEffect:
+		key.Namespace, key.Consumer = c.Key.Namespace, c.Key.Consumer
+	case *idem.ResolveEffect:
 		key.Namespace, key.Consumer = c.Key.Namespace, c.Key.Consumer
 	case *idem.ReportEffect:
 		key.Namespace = c.Token.Namespace

@@ -256,6 +256,10 @@ func putLate(w *tlv.Writer, l idem.LateReport) {
 	w.Int(2, int64(l.Call))
 	w.Bytes(3, idBytes(l.Hash))
 	failure(w, 4, l.Error)
+	w.Int(5, int64(l.Number))
+	w.Bytes(6, l.Result)
+	w.String(7, l.ContentType)
+	w.Bool(8, l.Omitted)
 }
 
 func getLate(r *tlv.Reader) (l idem.LateReport) {
@@ -269,6 +273,14 @@ func getLate(r *tlv.Reader) (l idem.LateReport) {
 			l.Hash = id16(f.Value)
 		case 4:
 			l.Error = getFailure(f.Sub())
+		case 5:
+			l.Number = f.Int32()
+		case 6:
+			l.Result = f.Bytes()
+		case 7:
+			l.ContentType = f.String()
+		case 8:
+			l.Omitted = f.Bool()
 		}
 	}
 	return l
@@ -324,6 +336,8 @@ func encodeDetail(e *idem.Event) []byte {
 	w.Int(34, int64(e.GrantRound))
 	w.Int(35, int64(e.EndCount))
 	w.Int(36, int64(e.EndDelay))
+	w.Int(40, int64(e.Replays))
+	putDecided(w, 41, e.Decided)
 	return w.Out()
 }
 
@@ -421,5 +435,33 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.EndCount = f.Int32()
 	case 36:
 		e.EndDelay = time.Duration(f.Int())
+	case 40:
+		e.Replays = f.Int32()
+	case 41:
+		e.Decided = append(e.Decided, getDecided(f.Sub()))
 	}
+}
+
+func putDecided(w *tlv.Writer, tag uint64, list []idem.Decided) {
+	for _, d := range list {
+		w.Group(tag, func(g *tlv.Writer) {
+			g.String(1, d.Request)
+			g.Bytes(2, idBytes(d.Hash))
+			g.Int(3, int64(d.State))
+		})
+	}
+}
+
+func getDecided(r *tlv.Reader) (d idem.Decided) {
+	for f, ok := r.Next(); ok; f, ok = r.Next() {
+		switch f.Tag {
+		case 1:
+			d.Request = f.String()
+		case 2:
+			d.Hash = id16(f.Value)
+		case 3:
+			d.State = idem.State(f.Int()) //nolint:gosec // written from the same type
+		}
+	}
+	return d
 }

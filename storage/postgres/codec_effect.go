@@ -92,6 +92,7 @@ func encodeEffect(e *idem.Effect) []byte {
 	for _, c := range e.Conflicts {
 		w.Group(9, func(g *tlv.Writer) { g.Bytes(1, c[:]) })
 	}
+	putDecided(w, 10, e.Decided)
 	return w.Out()
 }
 
@@ -120,6 +121,8 @@ func decodeEffect(b []byte, e *idem.Effect) error {
 			e.Error = getFailure(f.Sub())
 		case 9:
 			e.Conflicts = append(e.Conflicts, getID(f.Sub()))
+		case 10:
+			e.Decided = append(e.Decided, getDecided(f.Sub()))
 		}
 	}
 	return r.Err()

@@ -81,7 +81,7 @@ func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
 		w.Int(41, due)
 	}
 	if list := terms(n, d); len(list) > 0 {
-		buf := make([]byte, 0, 48)
+		buf := make([]byte, 0, 8*len(list))
 		for _, t := range list {
 			buf = binary.BigEndian.AppendUint64(buf, uint64(t)) //nolint:gosec // a hash
 		}
@@ -190,6 +190,7 @@ func readBlock(at idem.Instant, heads, body []byte) ([]journaled, error) {
 
 func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err error) {
 	n.at = at
+	namespace := ""
 	for f, ok := r.Next(); ok; f, ok = r.Next() {
 		switch f.Tag {
 		case 1:
@@ -203,6 +204,8 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 			n.kind = idem.EntryKind(f.Int()) //nolint:gosec // written from the same type
 		case 6:
 			n.to = idem.State(f.Int()) //nolint:gosec // written from the same type
+		case 22:
+			namespace = f.String()
 		case 40:
 			lead = id16(f.Value)
 		case 41:
@@ -217,7 +220,16 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 			}
 		}
 	}
+	if n.subject == idem.OnEvent && n.seq == 1 && namespace != "" {
+		n.terms = append(n.terms, storage.FirstSeenTerm(namespace, storage.FirstSeenMinute(at)))
+	}
 	return n, lead, r.Err()
+}
+
+// causeTerm is the hash under which the events are to be found that name another as their
+// cause.
+func causeTerm(namespace, source, eventID string) int64 {
+	return idem.Term(namespace, "cause", source, eventID)
 }
 
 // terms are the hashes under which an entry's event is to be found.
@@ -239,6 +251,9 @@ func terms(n *idem.Entry, d *idem.Decision) []int64 {
 			add(ns, e.Facts.Correlation)
 			add(ns, e.Facts.RequestID)
 			add(ns, e.Facts.ResourceType, e.Facts.ResourceID)
+			if e.Facts.CauseEventID != "" {
+				list = append(list, causeTerm(ns, e.Facts.CauseSource, e.Facts.CauseEventID))
+			}
 		}
 		if e.Ordering != nil && (n.First || (d.Event.Old != nil && d.Event.Old.Ordering == nil)) {
 			add(ns, e.Ordering.Resource.Type, e.Ordering.Resource.Name)

@@ -139,6 +139,13 @@ var lookups = []struct {
 	{"Held", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.Held}, Limit: 50})},
 	{"DeadLettered", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.DeadLettered}, Limit: 50})},
 	{"Due", unfinishedIn(storage.UnfinishedQuery{Due: true, Limit: 50})},
+	{"Consequences", byTerm(storage.ByCause, "shop", "whole")},
+	{"ListOfUnfinished", listOf(storage.ListQuery{States: []idem.State{idem.Held, idem.DeadLettered}})},
+	{"ListOfUnfinishedOfConsumer", listOf(storage.ListQuery{States: []idem.State{idem.Held}, Consumer: "mailer", Source: "shop"})},
+	{"ListOfStuck", listOf(storage.ListQuery{Stuck: time.Microsecond})},
+	{"ListOfResource", listOf(storage.ListQuery{ResourceType: "order", ResourceID: "r1"})},
+	{"ListOfCorrelation", listOf(storage.ListQuery{Correlation: "corr-1"})},
+	{"ListOfAnHour", listOf(storage.ListQuery{From: idem.InstantOf(time.Now().Add(-30 * time.Minute)), Until: idem.InstantOf(time.Now().Add(30 * time.Minute))})},
 	{"Expired", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.FailedRetryable}, Due: true, Limit: 50})},
 }
 
@@ -150,6 +157,14 @@ func byTerm(k storage.QueryKind, value, name string) func(context.Context, *post
 
 func unfinishedIn(q storage.UnfinishedQuery) func(context.Context, *postgres.Store) (storage.Found, error) {
 	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) { return s.Unfinished(ctx, q) }
+}
+
+func listOf(q storage.ListQuery) func(context.Context, *postgres.Store) (storage.Found, error) {
+	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) {
+		q.Namespace = explained
+		l, err := s.List(ctx, q)
+		return storage.Found{Views: l.Views}, err
+	}
 }
 
 // exercise lets a store send each of its statements.
@@ -210,9 +225,15 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	hold.Stale = idem.Hold
 	grantOf(t, s, hold)
 	dead := claimOf(ns, "dead")
+	dead.Facts.CauseSource, dead.Facts.CauseEventID = "shop", "whole"
 	dead.Facts.Type = "once"
 	must[*idem.EndAnswer](t, s, failOf(grantOf(t, s, dead)))
 	execSQL(t, pool, "UPDATE idemsvc.event SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1", [16]byte(hold.Key.ID()))
+
+	run := storage.ReplayRun{Namespace: ns, RequestID: "run", Request: randomID(), Events: []idem.ID{tok.Event}}
+	if _, err := s.StoreReplayRun(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
 
 	delivery := storage.Delivery{Event: tok.Event, Key: c.Key, Identity: randomID(), Outcome: idem.OutcomeAlreadyProcessed}
 	forged := delivery

@@ -235,14 +235,23 @@ func (n *journaled) before(o *journaled) bool {
 }
 
 // over reports whether an event is over for good: processed, ignored, or closed by an
-// operator.
+// operator. One whose replay failed is what it was before, and somebody should know.
 func over(n *journaled) bool {
 	switch n.to {
-	case idem.Processed, idem.IgnoredStale, idem.IgnoredSelf, idem.Absent:
+	case idem.Absent:
 		return true
+	case idem.Processed:
+		return !failed(n.kind) && n.kind != idem.EntryIgnored
+	case idem.IgnoredStale, idem.IgnoredSelf:
+		return !failed(n.kind)
 	default:
 		return n.kind == idem.EntryResolved && n.to == idem.FailedTerminal
 	}
+}
+
+// failed reports whether an entry tells of a grant that ended without success.
+func failed(k idem.EntryKind) bool {
+	return k == idem.EntryFailed || k == idem.EntryExpired || k == idem.EntryDeadLettered
 }
 
 // settings steers the planner where the connection has not been set up for it.

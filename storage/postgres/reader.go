@@ -31,9 +31,13 @@ func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, err
 	if limit <= 0 || limit > maxViews {
 		limit = maxViews
 	}
-	parts := []string{q.Value}
-	if q.Kind == storage.ByResource {
-		parts = []string{q.Value, q.Name}
+	term := idem.Term(q.Namespace, q.Value)
+	switch q.Kind {
+	case storage.ByResource:
+		term = idem.Term(q.Namespace, q.Value, q.Name)
+	case storage.ByCause:
+		term = causeTerm(q.Namespace, q.Value, q.Name)
+	default:
 	}
 	// What has just happened is to be found: the reader behind the journal takes a step now,
 	// unless another replica is taking one. The answer says how far behind it is.
@@ -41,7 +45,7 @@ func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, err
 		return storage.Found{}, outside(err)
 	}
 	match := func(v *storage.View) bool { return v.Event.Key.Namespace == q.Namespace && matches(v, q) }
-	return s.find(ctx, limit, match, sqlFindTerm, idem.Term(q.Namespace, parts...), limit+1)
+	return s.find(ctx, limit, match, sqlFindTerm, term, limit+1)
 }
 
 // matches compares the value itself: the index knows only its hash, and all kinds share
@@ -60,6 +64,8 @@ func matches(v *storage.View, q storage.Query) bool {
 			(e.Ordering != nil && e.Ordering.Resource.Type == q.Value && e.Ordering.Resource.Name == q.Name)
 	case storage.ByOutput:
 		return slices.Contains(e.Outputs, q.Value)
+	case storage.ByCause:
+		return e.Facts.CauseSource == q.Value && e.Facts.CauseEventID == q.Name
 	case storage.ByEffectKey:
 		for _, f := range v.Effects {
 			if f.Key.Key == q.Value {
@@ -171,11 +177,11 @@ func (s *Store) views(ctx context.Context, events []*idem.Event, now idem.Instan
 	b := &pgx.Batch{}
 	t.begin(b)
 	w.queue(b)
-	b.Queue(sqlFindDeliveries, w.deepID).Query(func(rows pgx.Rows) error { return scanDeliveries(rows, deliveries) })
+	b.Queue(sqlFindDeliveries, w.deepID).Query(func(rows pgx.Rows) error { return t.scanDeliveries(rows, deliveries) })
 	if err := s.send(ctx, b); err != nil {
 		return nil, outside(err)
 	}
-	names, err := s.names(ctx, w)
+	names, err := s.names(ctx, w, events)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +190,7 @@ func (s *Store) views(ctx context.Context, events []*idem.Event, now idem.Instan
 		id := e.ID()
 		v := storage.View{
 			Event: idem.Settled(e, now, s.policies(e.Key, e.Facts.Type)), Now: now,
-			Effects: w.ofEvent[id], Deliveries: deliveries[id], LaneOwners: names,
+			Effects: w.ofEvent[id], Deliveries: deliveries[id], LaneOwners: names, Damaged: t.spoilt[id] != nil,
 		}
 		for _, a := range slices.Backward(w.attempts[id]) {
 			v.Attempts = append(v.Attempts, a)
@@ -213,9 +219,8 @@ func resourcesOf(e *idem.Event, w *world) []*idem.Resource {
 	return list
 }
 
-// names finds the keys of the events that resources name.
-func (s *Store) names(ctx context.Context, w *world) (map[idem.ID]idem.EventKey, error) {
-	out := map[idem.ID]idem.EventKey{}
+// names finds the keys of the events that resources name, and that events wait for.
+func (s *Store) names(ctx context.Context, w *world, events []*idem.Event) (map[idem.ID]idem.EventKey, error) {
 	var ids [][16]byte
 	for _, r := range w.resources {
 		for _, id := range []idem.ID{r.Owner, r.AppliedBy} {
@@ -224,6 +229,17 @@ func (s *Store) names(ctx context.Context, w *world) (map[idem.ID]idem.EventKey,
 			}
 		}
 	}
+	for _, e := range events {
+		if !e.Waiting.Event.IsZero() {
+			ids = append(ids, e.Waiting.Event)
+		}
+	}
+	return s.keysOf(ctx, ids)
+}
+
+// keysOf finds the keys of events.
+func (s *Store) keysOf(ctx context.Context, ids [][16]byte) (map[idem.ID]idem.EventKey, error) {
+	out := map[idem.ID]idem.EventKey{}
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -240,7 +256,9 @@ func (s *Store) names(ctx context.Context, w *world) (map[idem.ID]idem.EventKey,
 	return out, outside(err)
 }
 
-func scanDeliveries(rows pgx.Rows, into map[idem.ID][]storage.Delivery) error {
+// scanDeliveries reads deliveries. One that cannot be read is missing, and damages its
+// event's view.
+func (t *trip) scanDeliveries(rows pgx.Rows, into map[idem.ID][]storage.Delivery) error {
 	defer rows.Close()
 	for rows.Next() {
 		var d storage.Delivery
@@ -252,7 +270,8 @@ func scanDeliveries(rows pgx.Rows, into map[idem.ID][]storage.Delivery) error {
 		}
 		d.Event, d.Identity, d.RecordedAt = event, identity, idem.InstantOf(at)
 		if err := decodeDelivery(detail, &d); err != nil {
-			return err
+			t.spoil(d.Event, err)
+			continue
 		}
 		into[d.Event] = append(into[d.Event], d)
 	}

@@ -77,10 +77,20 @@ var (
 	sqlFindDeliveries            = load("find_deliveries")
 	sqlFindNames                 = load("find_names")
 	sqlInfo                      = load("info")
+	sqlListUnfinished            = listUnfinished("")
+	sqlListUnfinishedOfConsumer  = listUnfinished("AND u.consumer = $7")
+	sqlReplayStore               = load("replay_store")
+	sqlReplayFind                = load("replay_find")
+	sqlListTerm                  = load("list_term")
+	sqlListMinutes               = load("list_minutes")
 )
 
 func unfinished(filter string) string {
 	return strings.NewReplacer("{filter}", filter).Replace(load("find_unfinished"))
+}
+
+func listUnfinished(filter string) string {
+	return strings.NewReplacer("{filter}", filter).Replace(load("list_unfinished"))
 }
 
 func read(name string) string {

@@ -131,6 +131,10 @@ func (h harness) Later(t testing.TB, id idem.ID, d time.Duration) {
 	h.exec(t, `UPDATE idemsvc.event SET lease_until = lease_until - $2 * interval '1 microsecond', granted_at = granted_at - $2 * interval '1 microsecond',
 		ended_at = ended_at - $2 * interval '1 microsecond', due_at = due_at - $2 * interval '1 microsecond', created_at = created_at - $2 * interval '1 microsecond',
 		waiting_since = waiting_since - $2 * interval '1 microsecond', not_yet_since = not_yet_since - $2 * interval '1 microsecond' WHERE id = $1`, [16]byte(id), us)
+	if err := step(context.Background(), h.store); err != nil {
+		t.Fatal(err)
+	}
+	h.exec(t, "UPDATE idemsvc.unfinished SET since = since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
 	h.exec(t, `UPDATE idemsvc.attempt SET granted_at = granted_at - $2 * interval '1 microsecond', ended_at = ended_at - $2 * interval '1 microsecond',
 		due_at = due_at - $2 * interval '1 microsecond' WHERE event = $1`, [16]byte(id), us)
 	h.exec(t, "UPDATE idemsvc.effect SET lease_until = lease_until - $2 * interval '1 microsecond', since = since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)

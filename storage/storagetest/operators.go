@@ -1,7 +1,12 @@
 package storagetest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
 )
 
 // operators is the table of what time and operators do.
@@ -15,6 +20,11 @@ var operators = []test{
 	{"Operators/ReplayEndsBadly", operatorReplayEnds},
 	{"Operators/ReplayStale", operatorReplayStale},
 	{"Operators/ReplayOfTheDead", operatorReplayDead},
+	{"Operators/ReplayOfTheUnprocessed", operatorReplayUnprocessed},
+	{"Operators/ReplayRuns", operatorRuns},
+	{"Operators/DecidedOnce", operatorDecidedOnce},
+	{"Operators/Effects", operatorEffects},
+	{"Operators/EffectsDecidedOnce", operatorEffectsOnce},
 }
 
 // operatorSettle: expiry is a fact of time. The sweeper writes down what it means, once.
@@ -38,7 +48,13 @@ func operatorProcessed(s *site) {
 	a := s.outcome(idem.OutcomeAlreadyProcessed, s.claim("e"))
 	equal(s, "result", string(a.Event.Result), "by hand")
 	s.refused(idem.CodeClaimLost, g.completion("late"))
-	equal(s, "late reports", len(s.state("e", idem.Processed).LateReports), 1)
+	late := s.state("e", idem.Processed).LateReports
+	equal(s, "late reports", len(late), 1)
+	equal(s, "what it said", string(late[0].Result), "late")
+	equal(s, "its attempt", late[0].Number, 1)
+	s.refused(idem.CodeClaimLost, g.completion(strings.Repeat("x", idem.MaxLateResult+1)))
+	late = s.state("e", idem.Processed).LateReports
+	equal(s, "too large", late[1].Omitted && late[1].Result == nil, true)
 
 	// Where the lane was given on, the version stays as it is.
 	s.policy(func(p *idem.Policy) { p.HeldLanes = false })
@@ -183,4 +199,139 @@ func operatorReplayDead(s *site) {
 	g := s.grant("e", acceptReplay())
 	g.complete("done")
 	s.state("e", idem.Processed)
+}
+
+// operatorReplayUnprocessed: what has been processed is replayed only when that is asked
+// for; replays are counted apart from everything else.
+func operatorReplayUnprocessed(s *site) {
+	s.grant("done").complete("one")
+	done := &idem.Replay{Event: s.key("done").ID(), RequestID: "r1", Unprocessed: true}
+	equal(s, "reason", fmt.Sprint(s.refusal(idem.CodeReplayRefused, done).Names), "["+idem.ReplayProcessed+"]")
+	equal(s, "replays", s.view("done").Event.Replays, 0)
+	s.replay("done", "r1")
+	equal(s, "under way", fmt.Sprint(s.refusal(idem.CodeReplayRefused, &idem.Replay{Event: done.Event, RequestID: "r2"}).Names), "["+idem.ReplayRunning+"]")
+	s.grant("done", acceptReplay()).complete("two")
+	equal(s, "replays", s.view("done").Event.Replays, 1)
+
+	s.grant("dead").fail(idem.Terminal)
+	a := do[*idem.EndAnswer](s, &idem.Replay{Event: s.key("dead").ID(), RequestID: "r1", Unprocessed: true})
+	equal(s, "already", a.Already, false)
+	s.grant("live")
+	live := &idem.Replay{Event: s.key("live").ID(), RequestID: "r1"}
+	equal(s, "live", fmt.Sprint(s.refusal(idem.CodeReplayRefused, live).Names), "["+idem.ReplayUnfinished+"]")
+}
+
+// operatorRuns: of all who begin a run by one request, everybody gets the first one's.
+func operatorRuns(s *site) {
+	if _, ok, err := s.b.ReplayRun(s.Context(), s.ns, "r1"); ok || err != nil {
+		s.Fatalf("a run that nobody has begun: %v, %v", ok, err)
+	}
+	s.grant("e")
+	s.grant("f")
+	first := storage.ReplayRun{Namespace: s.ns, RequestID: "r1", Request: newID(), Events: []idem.ID{s.key("f").ID(), s.key("e").ID()}}
+	for _, run := range []storage.ReplayRun{first, {Namespace: s.ns, RequestID: "r1", Request: newID(), Events: []idem.ID{newID()}}} {
+		got, err := s.b.StoreReplayRun(s.Context(), run)
+		if err != nil || got.Request != first.Request || !slices.Equal(got.Events, first.Events) {
+			s.Fatalf("got %+v, %v; want the first one", got, err)
+		}
+	}
+	got, ok, err := s.b.ReplayRun(s.Context(), s.ns, "r1")
+	if err != nil || !ok || got.Request != first.Request || !slices.Equal(got.Events, first.Events) {
+		s.Fatalf("got %+v, %v, %v", got, ok, err)
+	}
+	if _, ok, err := s.b.ReplayRun(s.Context(), s.ns+"-2", "r1"); ok || err != nil {
+		s.Errorf("a run of another namespace: %v, %v", ok, err)
+	}
+	names, err := s.b.Keys(s.Context(), append(first.Events, newID()))
+	if err != nil || len(names) != 2 || names[first.Events[1]] != s.key("e") {
+		s.Errorf("keys: got %v, %v", names, err)
+	}
+}
+
+// operatorDecidedOnce: a request decides once, whatever becomes of the event since.
+func operatorDecidedOnce(s *site) {
+	decide := func(to idem.ResolveTo, request, result string) *idem.Resolve {
+		return &idem.Resolve{Event: s.key("e").ID(), To: to, Result: []byte(result), RequestID: request, Who: "op", Why: "known"}
+	}
+	s.grant("e", stale(idem.Hold)).expire()
+	retry := decide(idem.ResolveRetry, "d1", "")
+	equal(s, "first", do[*idem.EndAnswer](s, retry).Already, false)
+	v := s.view("e").Event.Version
+	a := do[*idem.EndAnswer](s, retry)
+	equal(s, "repeat", a.Already, true)
+	equal(s, "state", a.State, idem.Received)
+	equal(s, "row version", s.view("e").Event.Version, v)
+
+	g := s.grant("e")
+	a = do[*idem.EndAnswer](s, retry)
+	equal(s, "repeat while it runs", a.Already, true)
+	equal(s, "state that was told", a.State, idem.Received)
+	g.expire()
+	equal(s, "second", do[*idem.EndAnswer](s, decide(idem.ResolveProcessed, "d2", "one")).Already, false)
+	equal(s, "field", s.refusal(idem.CodeNotResolvable, decide(idem.ResolveProcessed, "d2", "two")).Field, "request_id")
+	equal(s, "field", s.refusal(idem.CodeNotResolvable, decide(idem.ResolveTerminal, "d2", "one")).Field, "request_id")
+	equal(s, "repeat of the first", do[*idem.EndAnswer](s, retry).State, idem.Received)
+	equal(s, "result", string(s.state("e", idem.Processed).Result), "one")
+	s.refused(idem.CodeNotResolvable, decide(idem.ResolveProcessed, "", "one")) // no request, no repeat
+}
+
+// operatorEffects: a person settles what is unknown, and alone has done again what is done.
+func operatorEffects(s *site) {
+	g := s.grant("e")
+	k := s.effect(idem.EventScope, "e", "charge")
+	decide := func(to idem.EffectDecision, result string) *idem.ResolveEffect {
+		return &idem.ResolveEffect{Key: k, To: to, Result: []byte(result), Who: "op", Why: "asked the bank"}
+	}
+	begin := func(hash string) *idem.BeginEffect {
+		c := s.beginning(g, k, hash)
+		c.OnUnknown = idem.UnknownHold
+		return c
+	}
+	s.refused(idem.CodeNotFound, decide(idem.EffectWasDone, "x"))
+	first := s.effectIs(idem.EffectPerform, begin("h"))
+	for _, to := range []idem.EffectDecision{idem.EffectWasDone, idem.EffectWasNot, idem.EffectRedo} {
+		s.refused(idem.CodeNotResolvable, decide(to, "")) // while it is under way
+	}
+	s.h.Expire(s.T, k.ID())
+	s.effectIs(idem.EffectOutcomeOpen, begin("h"))
+	s.refused(idem.CodeNotResolvable, decide(idem.EffectRedo, ""))
+	s.effectIs(idem.EffectReportedNot, decide(idem.EffectWasNot, ""))
+
+	// It may be tried, under the same downstream key.
+	second := s.effectIs(idem.EffectPerform, begin("h"))
+	equal(s, "downstream key", second.Effect.DownstreamKey(), first.Effect.DownstreamKey())
+	s.h.Expire(s.T, k.ID())
+	s.effectIs(idem.EffectReportedDone, decide(idem.EffectWasDone, "ch_1"))
+	a := s.effectIs(idem.EffectAlreadyDone, begin("h"))
+	equal(s, "result", string(a.Effect.Result), "ch_1")
+	for _, to := range []idem.EffectDecision{idem.EffectWasDone, idem.EffectWasNot} {
+		s.refused(idem.CodeNotResolvable, decide(to, "ch_2")) // it is done: the first value stands
+	}
+
+	// Done again: another generation, in which the tokens before are worth nothing.
+	s.effectIs(idem.EffectReportedNot, decide(idem.EffectRedo, ""))
+	s.refused(idem.CodeEffectLost, &idem.ReportEffect{Token: second.Token, State: idem.EffectDone, Result: []byte("late")})
+	third := s.effectIs(idem.EffectPerform, begin("other"))
+	equal(s, "generation", third.Effect.Generation, 2)
+	if third.Effect.DownstreamKey() == first.Effect.DownstreamKey() {
+		s.Error("two generations share a downstream key")
+	}
+	s.effectIs(idem.EffectReportedDone, &idem.ReportEffect{Token: third.Token, State: idem.EffectDone, Result: []byte("ch_3")})
+	g.complete("done")
+}
+
+func operatorEffectsOnce(s *site) {
+	g := s.grant("e")
+	k := s.effect(idem.NamespaceScope, "e", "charge")
+	s.effectIs(idem.EffectRecorded, s.recording(g, k, "h", "v"))
+	redo := &idem.ResolveEffect{Key: k, To: idem.EffectRedo, RequestID: "d1", Who: "op", Why: "refunded"}
+	equal(s, "first", s.effectIs(idem.EffectReportedNot, redo).Repeat, false)
+	s.effectIs(idem.EffectRecorded, s.recording(g, k, "h", "w"))
+	equal(s, "repeat", s.effectIs(idem.EffectReportedNot, redo).Repeat, true)
+	a := s.effectIs(idem.EffectAlreadyDone, s.recording(g, k, "h", "x"))
+	equal(s, "result", string(a.Effect.Result), "w")
+	equal(s, "generation", a.Effect.Generation, 2)
+	other := *redo
+	other.To = idem.EffectWasNot
+	equal(s, "field", s.refusal(idem.CodeNotResolvable, &other).Field, "request_id")
 }

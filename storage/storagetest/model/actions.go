@@ -32,6 +32,7 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		"time":         m.time,
 		"time too":     m.time,
 		"operator":     m.operator,
+		"effect's end": m.operatorOnEffect,
 	}
 }
 
@@ -244,6 +245,7 @@ func (m *model) effect(t *rapid.T) (key idem.EffectKey, grant int, event idem.ID
 	}
 	id := key.ID()
 	m.effects[id] = true
+	m.effectKeys[id] = key
 	if m.names[id] == "" {
 		m.names[id] = effectName(key, m.names[key.Event])
 	}
@@ -365,15 +367,52 @@ func (m *model) operator(t *rapid.T) {
 	case "settle":
 		m.do(id, "settle "+name, func(*side) idem.Command { return &idem.Settle{Event: id} })
 	case "processed":
-		m.do(id, "resolve as processed "+name, func(*side) idem.Command {
-			return &idem.Resolve{Event: id, To: idem.ResolveProcessed, Result: []byte("by hand"), Who: "op"}
-		})
+		m.resolve(t, key, idem.ResolveProcessed, "processed")
 	case "retry":
-		m.do(id, "resolve as retry "+name, func(*side) idem.Command { return &idem.Resolve{Event: id, To: idem.ResolveRetry, Who: "op"} })
+		m.resolve(t, key, idem.ResolveRetry, "retry")
 	case "terminal":
-		m.do(id, "resolve as terminal "+name, func(*side) idem.Command { return &idem.Resolve{Event: id, To: idem.ResolveTerminal, Who: "op"} })
+		m.resolve(t, key, idem.ResolveTerminal, "terminal")
 	case "replay":
 		request := fmt.Sprint("q", len(m.commands))
-		m.do(id, "replay "+name+" by "+request, func(*side) idem.Command { return &idem.Replay{Event: id, RequestID: request, Who: "op"} })
+		unprocessed := rapid.Bool().Draw(t, "unprocessed only")
+		m.do(id, fmt.Sprintf("replay %s by %s, unprocessed only: %v", name, request, unprocessed), func(*side) idem.Command {
+			return &idem.Replay{Event: id, RequestID: request, Unprocessed: unprocessed, Who: "op"}
+		})
 	}
+}
+
+// resolve decides about an event, now and then by a request that has decided before.
+func (m *model) resolve(t *rapid.T, key idem.EventKey, to idem.ResolveTo, word string) {
+	id := key.ID()
+	request := rapid.SampledFrom([]string{"", "d1", "d2", fmt.Sprint("d", len(m.commands))}).Draw(t, "request")
+	c := idem.Resolve{Event: id, To: to, RequestID: request, Who: "op"}
+	if to == idem.ResolveProcessed {
+		c.Result = []byte("by hand")
+	}
+	m.do(id, fmt.Sprintf("resolve as %s %s by %q", word, eventName(key), request), func(*side) idem.Command {
+		own := c
+		own.Result = append([]byte(nil), c.Result...)
+		return &own
+	})
+}
+
+// operatorOnEffect decides about a side effect that was begun.
+func (m *model) operatorOnEffect(t *rapid.T) {
+	var ids []idem.ID
+	for i := range m.oracle.efforts {
+		ids = append(ids, m.oracle.efforts[i].Effect)
+	}
+	id := pick(t, "effort", ids)
+	c := idem.ResolveEffect{
+		Key: m.effectKeys[id], To: rapid.SampledFrom([]idem.EffectDecision{idem.EffectWasDone, idem.EffectWasNot, idem.EffectRedo}).Draw(t, "decision"),
+		RequestID: rapid.SampledFrom([]string{"", "d1", fmt.Sprint("d", len(m.commands))}).Draw(t, "request"), Who: "op",
+	}
+	if c.To == idem.EffectWasDone {
+		c.Result = []byte(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "value"))
+	}
+	m.do(idem.ID{}, fmt.Sprintf("resolve %s as %d by %q", m.names[id], c.To, c.RequestID), func(*side) idem.Command {
+		own := c
+		own.Result = append([]byte(nil), c.Result...)
+		return &own
+	})
 }

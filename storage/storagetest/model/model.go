@@ -74,6 +74,7 @@ type model struct {
 	resources   []idem.ResourceKey
 	wide        []idem.EffectKey // effects that belong to no event
 	effects     map[idem.ID]bool // all that were named
+	effectKeys  map[idem.ID]idem.EffectKey
 	claimants   []string
 	commands    []call
 	names       map[idem.ID]string
@@ -96,7 +97,7 @@ func newModel(tb testing.TB, t *rapid.T, h storagetest.Harness) *model {
 	m := &model{
 		t: t, tb: tb, ns: "model-" + rand.Text(),
 		sut: &side{h: h, b: h.Backend()}, oracle: &side{h: oracle, b: oracle.Backend()},
-		effects: map[idem.ID]bool{}, names: map[idem.ID]string{},
+		effects: map[idem.ID]bool{}, effectKeys: map[idem.ID]idem.EffectKey{}, names: map[idem.ID]string{},
 		fences: map[int64]int64{0: 0}, back: map[int64]int64{0: 0},
 	}
 	for _, name := range []struct{ event, consumer string }{{"e0", "c0"}, {"e1", "c0"}, {"e2", "c0"}, {"e0", "c1"}} {

@@ -137,11 +137,13 @@ const (
 	// FAILED_PRECONDITION. Another key has the same 128-bit hash as this one, which does not happen by chance. Nothing was changed.
 	// Do: do not repeat; report it.
 	ErrorReason_ERROR_REASON_KEY_COLLISION ErrorReason = 26
-	// FAILED_PRECONDITION. An operator's decision does not fit the event's state. Nothing was changed.
+	// FAILED_PRECONDITION. An operator's decision does not fit the state of the event or side effect, or its request_id has decided
+	// otherwise before. Nothing was changed.
 	// Do: look at the event again.
 	ErrorReason_ERROR_REASON_NOT_RESOLVABLE ErrorReason = 27
-	// FAILED_PRECONDITION. The event is not finished, or a replay of it is under way. Nothing was changed.
-	// Do: look at the event again.
+	// FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
+	// Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+	// Do: look at the event again; with include_processed what was processed is replayed, too.
 	ErrorReason_ERROR_REASON_REPLAY_REFUSED ErrorReason = 28
 	// FAILED_PRECONDITION. Somebody else has applied policies since the version that the change was made from. Nothing was changed.
 	// Do: look at the policies in force, make the change from them, apply again.

@@ -202,7 +202,7 @@ type EventView struct {
 	DeliveriesOmitted int64 `protobuf:"varint,8,opt,name=deliveries_omitted,json=deliveriesOmitted,proto3" json:"deliveries_omitted,omitempty"`
 	// Its processing by each consumer, ordered by consumer.
 	Consumers []*ConsumerView `protobuf:"bytes,9,rep,name=consumers,proto3" json:"consumers,omitempty"`
-	// Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+	// Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
 	Consequences []*EventRef `protobuf:"bytes,10,rep,name=consequences,proto3" json:"consequences,omitempty"`
 	// There are more consequences than shown.
 	ConsequencesOmitted bool `protobuf:"varint,11,opt,name=consequences_omitted,json=consequencesOmitted,proto3" json:"consequences_omitted,omitempty"`
@@ -435,767 +435,6 @@ func (x *DeliveryView) GetOutcome() ClaimOutcome {
 	return ClaimOutcome_CLAIM_OUTCOME_UNSPECIFIED
 }
 
-// ConsumerView is the processing of an event by one consumer.
-type ConsumerView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The logical processor.
-	Consumer string `protobuf:"bytes,1,opt,name=consumer,proto3" json:"consumer,omitempty"`
-	// State now.
-	State EventState `protobuf:"varint,2,opt,name=state,proto3,enum=idemsvc.v1.EventState" json:"state,omitempty"`
-	// Short upper-case word for why the state is what it is.
-	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Why it is held. Unspecified if it is not.
-	HeldReason HeldReason `protobuf:"varint,4,opt,name=held_reason,json=heldReason,proto3,enum=idemsvc.v1.HeldReason" json:"held_reason,omitempty"`
-	// Attempts over the whole life.
-	AttemptsTotal int32 `protobuf:"varint,5,opt,name=attempts_total,json=attemptsTotal,proto3" json:"attempts_total,omitempty"`
-	// The current round.
-	Round int32 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
-	// Attempts used in the current round.
-	RoundAttempts int32 `protobuf:"varint,7,opt,name=round_attempts,json=roundAttempts,proto3" json:"round_attempts,omitempty"`
-	// How many the round may have under today's policy; 0 if that was not looked up.
-	MaxAttempts int32 `protobuf:"varint,8,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
-	// The attempts, oldest first.
-	Attempts []*AttemptView `protobuf:"bytes,9,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	// Attempts not shown because the reply had no room: the oldest.
-	AttemptsOmitted int32 `protobuf:"varint,10,opt,name=attempts_omitted,json=attemptsOmitted,proto3" json:"attempts_omitted,omitempty"`
-	// The live claim. Absent if there is none.
-	Claim *CurrentClaimView `protobuf:"bytes,11,opt,name=claim,proto3" json:"claim,omitempty"`
-	// Side effects of this event and those it began in wider scopes.
-	Effects []*SideEffect `protobuf:"bytes,12,rep,name=effects,proto3" json:"effects,omitempty"`
-	// Effects not shown because the reply had no room.
-	EffectsOmitted int32 `protobuf:"varint,13,opt,name=effects_omitted,json=effectsOmitted,proto3" json:"effects_omitted,omitempty"`
-	// Resources the event is ordered by, with their watermarks.
-	Resources []*ResourceView `protobuf:"bytes,14,rep,name=resources,proto3" json:"resources,omitempty"`
-	// The last error.
-	LastError *ProcessingError `protobuf:"bytes,15,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
-	// Size of the stored result in bytes.
-	ResultSize int64 `protobuf:"varint,16,opt,name=result_size,json=resultSize,proto3" json:"result_size,omitempty"`
-	// The stored result, if asked for and there was room.
-	Result []byte `protobuf:"bytes,17,opt,name=result,proto3" json:"result,omitempty"`
-	// Media type of the result.
-	ResultContentType string `protobuf:"bytes,18,opt,name=result_content_type,json=resultContentType,proto3" json:"result_content_type,omitempty"`
-	// The result was asked for, but the reply had no room left for it.
-	ResultOmitted bool `protobuf:"varint,19,opt,name=result_omitted,json=resultOmitted,proto3" json:"result_omitted,omitempty"`
-	// There was a result, but its retention is over.
-	ResultGone bool `protobuf:"varint,20,opt,name=result_gone,json=resultGone,proto3" json:"result_gone,omitempty"`
-	// Business rows the result names.
-	Outputs []string `protobuf:"bytes,21,rep,name=outputs,proto3" json:"outputs,omitempty"`
-	// What it waits for, and since when. Absent if it does not.
-	Waiting *WaitingView `protobuf:"bytes,22,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// When the next attempt is due. Absent if none is.
-	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=next_attempt_at,json=nextAttemptAt,proto3" json:"next_attempt_at,omitempty"`
-	// First claim or receipt, by the database's clock.
-	FirstSeenAt *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=first_seen_at,json=firstSeenAt,proto3" json:"first_seen_at,omitempty"`
-	// When it reached its end state. Absent if it has not.
-	SettledAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=settled_at,json=settledAt,proto3" json:"settled_at,omitempty"`
-	// Decision about a vanished owner, as stored at the first claim.
-	StaleClaim StaleClaim `protobuf:"varint,26,opt,name=stale_claim,json=staleClaim,proto3,enum=idemsvc.v1.StaleClaim" json:"stale_claim,omitempty"`
-	// A replay is waiting or running.
-	ReplayInProgress bool `protobuf:"varint,27,opt,name=replay_in_progress,json=replayInProgress,proto3" json:"replay_in_progress,omitempty"`
-	// During a replay: the state it was settled as before.
-	SettledAs EventState `protobuf:"varint,28,opt,name=settled_as,json=settledAs,proto3,enum=idemsvc.v1.EventState" json:"settled_as,omitempty"`
-	// The version the event carries for its own resource.
-	Version *Version `protobuf:"bytes,29,opt,name=version,proto3" json:"version,omitempty"`
-	// How often it changed; the last event_seq in the journal.
-	RowVersion    int64 `protobuf:"varint,30,opt,name=row_version,json=rowVersion,proto3" json:"row_version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ConsumerView) Reset() {
-	*x = ConsumerView{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ConsumerView) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ConsumerView) ProtoMessage() {}
-
-func (x *ConsumerView) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ConsumerView.ProtoReflect.Descriptor instead.
-func (*ConsumerView) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *ConsumerView) GetConsumer() string {
-	if x != nil {
-		return x.Consumer
-	}
-	return ""
-}
-
-func (x *ConsumerView) GetState() EventState {
-	if x != nil {
-		return x.State
-	}
-	return EventState_EVENT_STATE_UNSPECIFIED
-}
-
-func (x *ConsumerView) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *ConsumerView) GetHeldReason() HeldReason {
-	if x != nil {
-		return x.HeldReason
-	}
-	return HeldReason_HELD_REASON_UNSPECIFIED
-}
-
-func (x *ConsumerView) GetAttemptsTotal() int32 {
-	if x != nil {
-		return x.AttemptsTotal
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetRound() int32 {
-	if x != nil {
-		return x.Round
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetRoundAttempts() int32 {
-	if x != nil {
-		return x.RoundAttempts
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetMaxAttempts() int32 {
-	if x != nil {
-		return x.MaxAttempts
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetAttempts() []*AttemptView {
-	if x != nil {
-		return x.Attempts
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetAttemptsOmitted() int32 {
-	if x != nil {
-		return x.AttemptsOmitted
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetClaim() *CurrentClaimView {
-	if x != nil {
-		return x.Claim
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetEffects() []*SideEffect {
-	if x != nil {
-		return x.Effects
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetEffectsOmitted() int32 {
-	if x != nil {
-		return x.EffectsOmitted
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetResources() []*ResourceView {
-	if x != nil {
-		return x.Resources
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetLastError() *ProcessingError {
-	if x != nil {
-		return x.LastError
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetResultSize() int64 {
-	if x != nil {
-		return x.ResultSize
-	}
-	return 0
-}
-
-func (x *ConsumerView) GetResult() []byte {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetResultContentType() string {
-	if x != nil {
-		return x.ResultContentType
-	}
-	return ""
-}
-
-func (x *ConsumerView) GetResultOmitted() bool {
-	if x != nil {
-		return x.ResultOmitted
-	}
-	return false
-}
-
-func (x *ConsumerView) GetResultGone() bool {
-	if x != nil {
-		return x.ResultGone
-	}
-	return false
-}
-
-func (x *ConsumerView) GetOutputs() []string {
-	if x != nil {
-		return x.Outputs
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetWaiting() *WaitingView {
-	if x != nil {
-		return x.Waiting
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetNextAttemptAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NextAttemptAt
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetFirstSeenAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.FirstSeenAt
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetSettledAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SettledAt
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetStaleClaim() StaleClaim {
-	if x != nil {
-		return x.StaleClaim
-	}
-	return StaleClaim_STALE_CLAIM_UNSPECIFIED
-}
-
-func (x *ConsumerView) GetReplayInProgress() bool {
-	if x != nil {
-		return x.ReplayInProgress
-	}
-	return false
-}
-
-func (x *ConsumerView) GetSettledAs() EventState {
-	if x != nil {
-		return x.SettledAs
-	}
-	return EventState_EVENT_STATE_UNSPECIFIED
-}
-
-func (x *ConsumerView) GetVersion() *Version {
-	if x != nil {
-		return x.Version
-	}
-	return nil
-}
-
-func (x *ConsumerView) GetRowVersion() int64 {
-	if x != nil {
-		return x.RowVersion
-	}
-	return 0
-}
-
-// AttemptView is one attempt.
-type AttemptView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number over the whole life.
-	Attempt int32 `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Its round.
-	Round int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
-	// Its fence.
-	Fence int64 `protobuf:"varint,3,opt,name=fence,proto3" json:"fence,omitempty"`
-	// Its lane fence; 0 without ordering.
-	LaneFence int64 `protobuf:"varint,4,opt,name=lane_fence,json=laneFence,proto3" json:"lane_fence,omitempty"`
-	// When it was granted.
-	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When it ended. Absent if it has not.
-	EndedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// How it ended.
-	End AttemptEnd `protobuf:"varint,7,opt,name=end,proto3,enum=idemsvc.v1.AttemptEnd" json:"end,omitempty"`
-	// Why it failed.
-	Error *ProcessingError `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
-	// Who had it, as in CurrentClaimView.owner.
-	Owner string `protobuf:"bytes,9,opt,name=owner,proto3" json:"owner,omitempty"`
-	// It was a replay.
-	IsReplay bool `protobuf:"varint,10,opt,name=is_replay,json=isReplay,proto3" json:"is_replay,omitempty"`
-	// Its end came after the lease and was accepted.
-	Late bool `protobuf:"varint,11,opt,name=late,proto3" json:"late,omitempty"`
-	// It counts towards max_attempts.
-	Counted bool `protobuf:"varint,12,opt,name=counted,proto3" json:"counted,omitempty"`
-	// Size of the result it reported, in bytes.
-	ResultSize int64 `protobuf:"varint,13,opt,name=result_size,json=resultSize,proto3" json:"result_size,omitempty"`
-	// Hash of the payload it was for.
-	PayloadHash []byte `protobuf:"bytes,14,opt,name=payload_hash,json=payloadHash,proto3" json:"payload_hash,omitempty"`
-	// What was reported after the claim was lost.
-	LateReports []*LateReport `protobuf:"bytes,15,rep,name=late_reports,json=lateReports,proto3" json:"late_reports,omitempty"`
-	// Why it was released, in the owner's words.
-	ReleaseReason string `protobuf:"bytes,16,opt,name=release_reason,json=releaseReason,proto3" json:"release_reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AttemptView) Reset() {
-	*x = AttemptView{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AttemptView) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AttemptView) ProtoMessage() {}
-
-func (x *AttemptView) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AttemptView.ProtoReflect.Descriptor instead.
-func (*AttemptView) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *AttemptView) GetAttempt() int32 {
-	if x != nil {
-		return x.Attempt
-	}
-	return 0
-}
-
-func (x *AttemptView) GetRound() int32 {
-	if x != nil {
-		return x.Round
-	}
-	return 0
-}
-
-func (x *AttemptView) GetFence() int64 {
-	if x != nil {
-		return x.Fence
-	}
-	return 0
-}
-
-func (x *AttemptView) GetLaneFence() int64 {
-	if x != nil {
-		return x.LaneFence
-	}
-	return 0
-}
-
-func (x *AttemptView) GetStartedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.StartedAt
-	}
-	return nil
-}
-
-func (x *AttemptView) GetEndedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.EndedAt
-	}
-	return nil
-}
-
-func (x *AttemptView) GetEnd() AttemptEnd {
-	if x != nil {
-		return x.End
-	}
-	return AttemptEnd_ATTEMPT_END_UNSPECIFIED
-}
-
-func (x *AttemptView) GetError() *ProcessingError {
-	if x != nil {
-		return x.Error
-	}
-	return nil
-}
-
-func (x *AttemptView) GetOwner() string {
-	if x != nil {
-		return x.Owner
-	}
-	return ""
-}
-
-func (x *AttemptView) GetIsReplay() bool {
-	if x != nil {
-		return x.IsReplay
-	}
-	return false
-}
-
-func (x *AttemptView) GetLate() bool {
-	if x != nil {
-		return x.Late
-	}
-	return false
-}
-
-func (x *AttemptView) GetCounted() bool {
-	if x != nil {
-		return x.Counted
-	}
-	return false
-}
-
-func (x *AttemptView) GetResultSize() int64 {
-	if x != nil {
-		return x.ResultSize
-	}
-	return 0
-}
-
-func (x *AttemptView) GetPayloadHash() []byte {
-	if x != nil {
-		return x.PayloadHash
-	}
-	return nil
-}
-
-func (x *AttemptView) GetLateReports() []*LateReport {
-	if x != nil {
-		return x.LateReports
-	}
-	return nil
-}
-
-func (x *AttemptView) GetReleaseReason() string {
-	if x != nil {
-		return x.ReleaseReason
-	}
-	return ""
-}
-
-// CurrentClaimView is a live claim. It never shows the token.
-type CurrentClaimView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who has it: name of the access token it was claimed with, and the first 8 characters of the claimant.
-	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Its fence.
-	Fence int64 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
-	// Its lane fence; 0 without ordering.
-	LaneFence int64 `protobuf:"varint,3,opt,name=lane_fence,json=laneFence,proto3" json:"lane_fence,omitempty"`
-	// When it was granted.
-	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
-	// When its lease ends unless it is extended.
-	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
-	// How often its claimant repeated the claim.
-	Reentries int32 `protobuf:"varint,6,opt,name=reentries,proto3" json:"reentries,omitempty"`
-	// Its attempt number.
-	Attempt       int32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CurrentClaimView) Reset() {
-	*x = CurrentClaimView{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CurrentClaimView) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CurrentClaimView) ProtoMessage() {}
-
-func (x *CurrentClaimView) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CurrentClaimView.ProtoReflect.Descriptor instead.
-func (*CurrentClaimView) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *CurrentClaimView) GetOwner() string {
-	if x != nil {
-		return x.Owner
-	}
-	return ""
-}
-
-func (x *CurrentClaimView) GetFence() int64 {
-	if x != nil {
-		return x.Fence
-	}
-	return 0
-}
-
-func (x *CurrentClaimView) GetLaneFence() int64 {
-	if x != nil {
-		return x.LaneFence
-	}
-	return 0
-}
-
-func (x *CurrentClaimView) GetGrantedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.GrantedAt
-	}
-	return nil
-}
-
-func (x *CurrentClaimView) GetLeaseExpiresAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LeaseExpiresAt
-	}
-	return nil
-}
-
-func (x *CurrentClaimView) GetReentries() int32 {
-	if x != nil {
-		return x.Reentries
-	}
-	return 0
-}
-
-func (x *CurrentClaimView) GetAttempt() int32 {
-	if x != nil {
-		return x.Attempt
-	}
-	return 0
-}
-
-// ResourceView is the ordering state of a resource.
-type ResourceView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The resource.
-	Resource *Resource `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	// The mode that its first use fixed.
-	Mode OrderingMode `protobuf:"varint,2,opt,name=mode,proto3,enum=idemsvc.v1.OrderingMode" json:"mode,omitempty"`
-	// The version applied last. Absent if there is none.
-	AppliedVersion *Version `protobuf:"bytes,3,opt,name=applied_version,json=appliedVersion,proto3" json:"applied_version,omitempty"`
-	// The event that applied it.
-	AppliedBy *EventKey `protobuf:"bytes,4,opt,name=applied_by,json=appliedBy,proto3" json:"applied_by,omitempty"`
-	// The state machine's current state.
-	CurrentState string `protobuf:"bytes,5,opt,name=current_state,json=currentState,proto3" json:"current_state,omitempty"`
-	// The event whose claim holds the lane. Absent if it is free.
-	LaneOwner *EventKey `protobuf:"bytes,6,opt,name=lane_owner,json=laneOwner,proto3" json:"lane_owner,omitempty"`
-	// The lane's last fence.
-	LaneFence int64 `protobuf:"varint,7,opt,name=lane_fence,json=laneFence,proto3" json:"lane_fence,omitempty"`
-	// Fingerprint applied last.
-	Fingerprint   []byte `protobuf:"bytes,8,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResourceView) Reset() {
-	*x = ResourceView{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResourceView) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResourceView) ProtoMessage() {}
-
-func (x *ResourceView) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResourceView.ProtoReflect.Descriptor instead.
-func (*ResourceView) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *ResourceView) GetResource() *Resource {
-	if x != nil {
-		return x.Resource
-	}
-	return nil
-}
-
-func (x *ResourceView) GetMode() OrderingMode {
-	if x != nil {
-		return x.Mode
-	}
-	return OrderingMode_ORDERING_MODE_UNSPECIFIED
-}
-
-func (x *ResourceView) GetAppliedVersion() *Version {
-	if x != nil {
-		return x.AppliedVersion
-	}
-	return nil
-}
-
-func (x *ResourceView) GetAppliedBy() *EventKey {
-	if x != nil {
-		return x.AppliedBy
-	}
-	return nil
-}
-
-func (x *ResourceView) GetCurrentState() string {
-	if x != nil {
-		return x.CurrentState
-	}
-	return ""
-}
-
-func (x *ResourceView) GetLaneOwner() *EventKey {
-	if x != nil {
-		return x.LaneOwner
-	}
-	return nil
-}
-
-func (x *ResourceView) GetLaneFence() int64 {
-	if x != nil {
-		return x.LaneFence
-	}
-	return 0
-}
-
-func (x *ResourceView) GetFingerprint() []byte {
-	if x != nil {
-		return x.Fingerprint
-	}
-	return nil
-}
-
-// WaitingView is what an event waits for.
-type WaitingView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of thing.
-	WaitingFor WaitingFor `protobuf:"varint,1,opt,name=waiting_for,json=waitingFor,proto3,enum=idemsvc.v1.WaitingFor" json:"waiting_for,omitempty"`
-	// Since when.
-	WaitingSince *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=waiting_since,json=waitingSince,proto3" json:"waiting_since,omitempty"`
-	// What stands in the way.
-	BlockedBy     *Blocker `protobuf:"bytes,3,opt,name=blocked_by,json=blockedBy,proto3" json:"blocked_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WaitingView) Reset() {
-	*x = WaitingView{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WaitingView) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WaitingView) ProtoMessage() {}
-
-func (x *WaitingView) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WaitingView.ProtoReflect.Descriptor instead.
-func (*WaitingView) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *WaitingView) GetWaitingFor() WaitingFor {
-	if x != nil {
-		return x.WaitingFor
-	}
-	return WaitingFor_WAITING_FOR_UNSPECIFIED
-}
-
-func (x *WaitingView) GetWaitingSince() *timestamppb.Timestamp {
-	if x != nil {
-		return x.WaitingSince
-	}
-	return nil
-}
-
-func (x *WaitingView) GetBlockedBy() *Blocker {
-	if x != nil {
-		return x.BlockedBy
-	}
-	return nil
-}
-
 // GetServerInfoRequest asks nothing in particular.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1205,7 +444,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[9]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +456,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[9]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +469,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{9}
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{4}
 }
 
 // GetServerInfoResponse describes the server and its database.
@@ -1260,7 +499,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[10]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +511,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[10]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +524,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{10}
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -1372,7 +611,7 @@ type RetentionInfo struct {
 
 func (x *RetentionInfo) Reset() {
 	*x = RetentionInfo{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +623,7 @@ func (x *RetentionInfo) String() string {
 func (*RetentionInfo) ProtoMessage() {}
 
 func (x *RetentionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[11]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +636,7 @@ func (x *RetentionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionInfo.ProtoReflect.Descriptor instead.
 func (*RetentionInfo) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{11}
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RetentionInfo) GetPassedAt() *timestamppb.Timestamp {
@@ -1483,7 +722,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[12]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +734,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[12]
+	mi := &file_idemsvc_v1_operations_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +747,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{12}
+	return file_idemsvc_v1_operations_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Limits) GetMaxKeyPartBytes() int64 {
@@ -1628,7 +867,7 @@ var File_idemsvc_v1_operations_service_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\n" +
 	"#idemsvc/v1/operations_service.proto\x12\n" +
-	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/options.proto\x1a\x17idemsvc/v1/policy.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xa2\x02\n" +
+	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1eidemsvc/v1/consumer_view.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x16idemsvc/v1/event.proto\x1a\x15idemsvc/v1/list.proto\x1a\x18idemsvc/v1/options.proto\x1a\x17idemsvc/v1/policy.proto\x1a\x17idemsvc/v1/replay.proto\x1a\x18idemsvc/v1/resolve.proto\"\xa2\x02\n" +
 	"\x0fGetEventRequest\x12,\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12$\n" +
 	"\x06source\x18\x02 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\x06source\x12)\n" +
@@ -1665,97 +904,7 @@ const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\fpayload_hash\x18\x06 \x01(\fR\vpayloadHash\x122\n" +
 	"\x06answer\x18\a \x01(\v2\x1a.idemsvc.v1.DeliveryAnswerR\x06answer\x12\x14\n" +
 	"\x05trace\x18\b \x01(\tR\x05trace\x122\n" +
-	"\aoutcome\x18\t \x01(\x0e2\x18.idemsvc.v1.ClaimOutcomeR\aoutcome\"\xbe\n" +
-	"\n" +
-	"\fConsumerView\x12\x1a\n" +
-	"\bconsumer\x18\x01 \x01(\tR\bconsumer\x12,\n" +
-	"\x05state\x18\x02 \x01(\x0e2\x16.idemsvc.v1.EventStateR\x05state\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x127\n" +
-	"\vheld_reason\x18\x04 \x01(\x0e2\x16.idemsvc.v1.HeldReasonR\n" +
-	"heldReason\x12%\n" +
-	"\x0eattempts_total\x18\x05 \x01(\x05R\rattemptsTotal\x12\x14\n" +
-	"\x05round\x18\x06 \x01(\x05R\x05round\x12%\n" +
-	"\x0eround_attempts\x18\a \x01(\x05R\rroundAttempts\x12!\n" +
-	"\fmax_attempts\x18\b \x01(\x05R\vmaxAttempts\x123\n" +
-	"\battempts\x18\t \x03(\v2\x17.idemsvc.v1.AttemptViewR\battempts\x12)\n" +
-	"\x10attempts_omitted\x18\n" +
-	" \x01(\x05R\x0fattemptsOmitted\x122\n" +
-	"\x05claim\x18\v \x01(\v2\x1c.idemsvc.v1.CurrentClaimViewR\x05claim\x120\n" +
-	"\aeffects\x18\f \x03(\v2\x16.idemsvc.v1.SideEffectR\aeffects\x12'\n" +
-	"\x0feffects_omitted\x18\r \x01(\x05R\x0eeffectsOmitted\x126\n" +
-	"\tresources\x18\x0e \x03(\v2\x18.idemsvc.v1.ResourceViewR\tresources\x12:\n" +
-	"\n" +
-	"last_error\x18\x0f \x01(\v2\x1b.idemsvc.v1.ProcessingErrorR\tlastError\x12\x1f\n" +
-	"\vresult_size\x18\x10 \x01(\x03R\n" +
-	"resultSize\x12\x16\n" +
-	"\x06result\x18\x11 \x01(\fR\x06result\x12.\n" +
-	"\x13result_content_type\x18\x12 \x01(\tR\x11resultContentType\x12%\n" +
-	"\x0eresult_omitted\x18\x13 \x01(\bR\rresultOmitted\x12\x1f\n" +
-	"\vresult_gone\x18\x14 \x01(\bR\n" +
-	"resultGone\x12\x18\n" +
-	"\aoutputs\x18\x15 \x03(\tR\aoutputs\x121\n" +
-	"\awaiting\x18\x16 \x01(\v2\x17.idemsvc.v1.WaitingViewR\awaiting\x12B\n" +
-	"\x0fnext_attempt_at\x18\x17 \x01(\v2\x1a.google.protobuf.TimestampR\rnextAttemptAt\x12>\n" +
-	"\rfirst_seen_at\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\vfirstSeenAt\x129\n" +
-	"\n" +
-	"settled_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tsettledAt\x127\n" +
-	"\vstale_claim\x18\x1a \x01(\x0e2\x16.idemsvc.v1.StaleClaimR\n" +
-	"staleClaim\x12,\n" +
-	"\x12replay_in_progress\x18\x1b \x01(\bR\x10replayInProgress\x125\n" +
-	"\n" +
-	"settled_as\x18\x1c \x01(\x0e2\x16.idemsvc.v1.EventStateR\tsettledAs\x12-\n" +
-	"\aversion\x18\x1d \x01(\v2\x13.idemsvc.v1.VersionR\aversion\x12\x1f\n" +
-	"\vrow_version\x18\x1e \x01(\x03R\n" +
-	"rowVersion\"\xc8\x04\n" +
-	"\vAttemptView\x12\x18\n" +
-	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x14\n" +
-	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x14\n" +
-	"\x05fence\x18\x03 \x01(\x03R\x05fence\x12\x1d\n" +
-	"\n" +
-	"lane_fence\x18\x04 \x01(\x03R\tlaneFence\x129\n" +
-	"\n" +
-	"started_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
-	"\bended_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12(\n" +
-	"\x03end\x18\a \x01(\x0e2\x16.idemsvc.v1.AttemptEndR\x03end\x121\n" +
-	"\x05error\x18\b \x01(\v2\x1b.idemsvc.v1.ProcessingErrorR\x05error\x12\x14\n" +
-	"\x05owner\x18\t \x01(\tR\x05owner\x12\x1b\n" +
-	"\tis_replay\x18\n" +
-	" \x01(\bR\bisReplay\x12\x12\n" +
-	"\x04late\x18\v \x01(\bR\x04late\x12\x18\n" +
-	"\acounted\x18\f \x01(\bR\acounted\x12\x1f\n" +
-	"\vresult_size\x18\r \x01(\x03R\n" +
-	"resultSize\x12!\n" +
-	"\fpayload_hash\x18\x0e \x01(\fR\vpayloadHash\x129\n" +
-	"\flate_reports\x18\x0f \x03(\v2\x16.idemsvc.v1.LateReportR\vlateReports\x12%\n" +
-	"\x0erelease_reason\x18\x10 \x01(\tR\rreleaseReason\"\x96\x02\n" +
-	"\x10CurrentClaimView\x12\x14\n" +
-	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x14\n" +
-	"\x05fence\x18\x02 \x01(\x03R\x05fence\x12\x1d\n" +
-	"\n" +
-	"lane_fence\x18\x03 \x01(\x03R\tlaneFence\x129\n" +
-	"\n" +
-	"granted_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x12D\n" +
-	"\x10lease_expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\x12\x1c\n" +
-	"\treentries\x18\x06 \x01(\x05R\treentries\x12\x18\n" +
-	"\aattempt\x18\a \x01(\x05R\aattempt\"\xfc\x02\n" +
-	"\fResourceView\x120\n" +
-	"\bresource\x18\x01 \x01(\v2\x14.idemsvc.v1.ResourceR\bresource\x12,\n" +
-	"\x04mode\x18\x02 \x01(\x0e2\x18.idemsvc.v1.OrderingModeR\x04mode\x12<\n" +
-	"\x0fapplied_version\x18\x03 \x01(\v2\x13.idemsvc.v1.VersionR\x0eappliedVersion\x123\n" +
-	"\n" +
-	"applied_by\x18\x04 \x01(\v2\x14.idemsvc.v1.EventKeyR\tappliedBy\x12#\n" +
-	"\rcurrent_state\x18\x05 \x01(\tR\fcurrentState\x123\n" +
-	"\n" +
-	"lane_owner\x18\x06 \x01(\v2\x14.idemsvc.v1.EventKeyR\tlaneOwner\x12\x1d\n" +
-	"\n" +
-	"lane_fence\x18\a \x01(\x03R\tlaneFence\x12 \n" +
-	"\vfingerprint\x18\b \x01(\fR\vfingerprint\"\xbb\x01\n" +
-	"\vWaitingView\x127\n" +
-	"\vwaiting_for\x18\x01 \x01(\x0e2\x16.idemsvc.v1.WaitingForR\n" +
-	"waitingFor\x12?\n" +
-	"\rwaiting_since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingSince\x122\n" +
-	"\n" +
-	"blocked_by\x18\x03 \x01(\v2\x13.idemsvc.v1.BlockerR\tblockedBy\"\x16\n" +
+	"\aoutcome\x18\t \x01(\x0e2\x18.idemsvc.v1.ClaimOutcomeR\aoutcome\"\x16\n" +
 	"\x14GetServerInfoRequest\"\x82\x03\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12%\n" +
@@ -1796,11 +945,16 @@ const file_idemsvc_v1_operations_service_proto_rawDesc = "" +
 	"\tmin_lease\x18\r \x01(\v2\x19.google.protobuf.DurationR\bminLease\x126\n" +
 	"\tmax_lease\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\bmaxLease\x124\n" +
 	"\bmax_wait\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12A\n" +
-	"\x0fmax_retry_after\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\rmaxRetryAfter2\xee\x02\n" +
+	"\x0fmax_retry_after\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\rmaxRetryAfter2\xdb\x05\n" +
 	"\x11OperationsService\x12K\n" +
 	"\bGetEvent\x12\x1b.idemsvc.v1.GetEventRequest\x1a\x1c.idemsvc.v1.GetEventResponse\"\x04\xe8\xc7\x18\x02\x12T\n" +
 	"\vGetPolicies\x12\x1e.idemsvc.v1.GetPoliciesRequest\x1a\x1f.idemsvc.v1.GetPoliciesResponse\"\x04\xe8\xc7\x18\x02\x12Z\n" +
-	"\rApplyPolicies\x12 .idemsvc.v1.ApplyPoliciesRequest\x1a!.idemsvc.v1.ApplyPoliciesResponse\"\x04\xe8\xc7\x18\x04\x12Z\n" +
+	"\rApplyPolicies\x12 .idemsvc.v1.ApplyPoliciesRequest\x1a!.idemsvc.v1.ApplyPoliciesResponse\"\x04\xe8\xc7\x18\x04\x12Q\n" +
+	"\n" +
+	"ListEvents\x12\x1d.idemsvc.v1.ListEventsRequest\x1a\x1e.idemsvc.v1.ListEventsResponse\"\x04\xe8\xc7\x18\x02\x12W\n" +
+	"\fResolveEvent\x12\x1f.idemsvc.v1.ResolveEventRequest\x1a .idemsvc.v1.ResolveEventResponse\"\x04\xe8\xc7\x18\x03\x12f\n" +
+	"\x11ResolveSideEffect\x12$.idemsvc.v1.ResolveSideEffectRequest\x1a%.idemsvc.v1.ResolveSideEffectResponse\"\x04\xe8\xc7\x18\x03\x12W\n" +
+	"\fReplayEvents\x12\x1f.idemsvc.v1.ReplayEventsRequest\x1a .idemsvc.v1.ReplayEventsResponse\"\x04\xe8\xc7\x18\x03\x12Z\n" +
 	"\rGetServerInfo\x12 .idemsvc.v1.GetServerInfoRequest\x1a!.idemsvc.v1.GetServerInfoResponse\"\x04\xe8\xc7\x18\x05B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
@@ -1815,112 +969,82 @@ func file_idemsvc_v1_operations_service_proto_rawDescGZIP() []byte {
 	return file_idemsvc_v1_operations_service_proto_rawDescData
 }
 
-var file_idemsvc_v1_operations_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_idemsvc_v1_operations_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_idemsvc_v1_operations_service_proto_goTypes = []any{
-	(*GetEventRequest)(nil),       // 0: idemsvc.v1.GetEventRequest
-	(*GetEventResponse)(nil),      // 1: idemsvc.v1.GetEventResponse
-	(*EventView)(nil),             // 2: idemsvc.v1.EventView
-	(*DeliveryView)(nil),          // 3: idemsvc.v1.DeliveryView
-	(*ConsumerView)(nil),          // 4: idemsvc.v1.ConsumerView
-	(*AttemptView)(nil),           // 5: idemsvc.v1.AttemptView
-	(*CurrentClaimView)(nil),      // 6: idemsvc.v1.CurrentClaimView
-	(*ResourceView)(nil),          // 7: idemsvc.v1.ResourceView
-	(*WaitingView)(nil),           // 8: idemsvc.v1.WaitingView
-	(*GetServerInfoRequest)(nil),  // 9: idemsvc.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 10: idemsvc.v1.GetServerInfoResponse
-	(*RetentionInfo)(nil),         // 11: idemsvc.v1.RetentionInfo
-	(*Limits)(nil),                // 12: idemsvc.v1.Limits
-	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
-	(*Event)(nil),                 // 14: idemsvc.v1.Event
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*EventRef)(nil),              // 16: idemsvc.v1.EventRef
-	(*Delivery)(nil),              // 17: idemsvc.v1.Delivery
-	(Disposition)(0),              // 18: idemsvc.v1.Disposition
-	(Anomaly)(0),                  // 19: idemsvc.v1.Anomaly
-	(*DeliveryAnswer)(nil),        // 20: idemsvc.v1.DeliveryAnswer
-	(ClaimOutcome)(0),             // 21: idemsvc.v1.ClaimOutcome
-	(EventState)(0),               // 22: idemsvc.v1.EventState
-	(HeldReason)(0),               // 23: idemsvc.v1.HeldReason
-	(*SideEffect)(nil),            // 24: idemsvc.v1.SideEffect
-	(*ProcessingError)(nil),       // 25: idemsvc.v1.ProcessingError
-	(StaleClaim)(0),               // 26: idemsvc.v1.StaleClaim
-	(*Version)(nil),               // 27: idemsvc.v1.Version
-	(AttemptEnd)(0),               // 28: idemsvc.v1.AttemptEnd
-	(*LateReport)(nil),            // 29: idemsvc.v1.LateReport
-	(*Resource)(nil),              // 30: idemsvc.v1.Resource
-	(OrderingMode)(0),             // 31: idemsvc.v1.OrderingMode
-	(*EventKey)(nil),              // 32: idemsvc.v1.EventKey
-	(WaitingFor)(0),               // 33: idemsvc.v1.WaitingFor
-	(*Blocker)(nil),               // 34: idemsvc.v1.Blocker
-	(*GetPoliciesRequest)(nil),    // 35: idemsvc.v1.GetPoliciesRequest
-	(*ApplyPoliciesRequest)(nil),  // 36: idemsvc.v1.ApplyPoliciesRequest
-	(*GetPoliciesResponse)(nil),   // 37: idemsvc.v1.GetPoliciesResponse
-	(*ApplyPoliciesResponse)(nil), // 38: idemsvc.v1.ApplyPoliciesResponse
+	(*GetEventRequest)(nil),           // 0: idemsvc.v1.GetEventRequest
+	(*GetEventResponse)(nil),          // 1: idemsvc.v1.GetEventResponse
+	(*EventView)(nil),                 // 2: idemsvc.v1.EventView
+	(*DeliveryView)(nil),              // 3: idemsvc.v1.DeliveryView
+	(*GetServerInfoRequest)(nil),      // 4: idemsvc.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),     // 5: idemsvc.v1.GetServerInfoResponse
+	(*RetentionInfo)(nil),             // 6: idemsvc.v1.RetentionInfo
+	(*Limits)(nil),                    // 7: idemsvc.v1.Limits
+	(*durationpb.Duration)(nil),       // 8: google.protobuf.Duration
+	(*Event)(nil),                     // 9: idemsvc.v1.Event
+	(*timestamppb.Timestamp)(nil),     // 10: google.protobuf.Timestamp
+	(*ConsumerView)(nil),              // 11: idemsvc.v1.ConsumerView
+	(*EventRef)(nil),                  // 12: idemsvc.v1.EventRef
+	(*Delivery)(nil),                  // 13: idemsvc.v1.Delivery
+	(Disposition)(0),                  // 14: idemsvc.v1.Disposition
+	(Anomaly)(0),                      // 15: idemsvc.v1.Anomaly
+	(*DeliveryAnswer)(nil),            // 16: idemsvc.v1.DeliveryAnswer
+	(ClaimOutcome)(0),                 // 17: idemsvc.v1.ClaimOutcome
+	(*GetPoliciesRequest)(nil),        // 18: idemsvc.v1.GetPoliciesRequest
+	(*ApplyPoliciesRequest)(nil),      // 19: idemsvc.v1.ApplyPoliciesRequest
+	(*ListEventsRequest)(nil),         // 20: idemsvc.v1.ListEventsRequest
+	(*ResolveEventRequest)(nil),       // 21: idemsvc.v1.ResolveEventRequest
+	(*ResolveSideEffectRequest)(nil),  // 22: idemsvc.v1.ResolveSideEffectRequest
+	(*ReplayEventsRequest)(nil),       // 23: idemsvc.v1.ReplayEventsRequest
+	(*GetPoliciesResponse)(nil),       // 24: idemsvc.v1.GetPoliciesResponse
+	(*ApplyPoliciesResponse)(nil),     // 25: idemsvc.v1.ApplyPoliciesResponse
+	(*ListEventsResponse)(nil),        // 26: idemsvc.v1.ListEventsResponse
+	(*ResolveEventResponse)(nil),      // 27: idemsvc.v1.ResolveEventResponse
+	(*ResolveSideEffectResponse)(nil), // 28: idemsvc.v1.ResolveSideEffectResponse
+	(*ReplayEventsResponse)(nil),      // 29: idemsvc.v1.ReplayEventsResponse
 }
 var file_idemsvc_v1_operations_service_proto_depIdxs = []int32{
 	2,  // 0: idemsvc.v1.GetEventResponse.events:type_name -> idemsvc.v1.EventView
-	13, // 1: idemsvc.v1.GetEventResponse.index_lag:type_name -> google.protobuf.Duration
-	14, // 2: idemsvc.v1.EventView.event:type_name -> idemsvc.v1.Event
-	15, // 3: idemsvc.v1.EventView.first_seen_at:type_name -> google.protobuf.Timestamp
+	8,  // 1: idemsvc.v1.GetEventResponse.index_lag:type_name -> google.protobuf.Duration
+	9,  // 2: idemsvc.v1.EventView.event:type_name -> idemsvc.v1.Event
+	10, // 3: idemsvc.v1.EventView.first_seen_at:type_name -> google.protobuf.Timestamp
 	3,  // 4: idemsvc.v1.EventView.deliveries:type_name -> idemsvc.v1.DeliveryView
-	4,  // 5: idemsvc.v1.EventView.consumers:type_name -> idemsvc.v1.ConsumerView
-	16, // 6: idemsvc.v1.EventView.consequences:type_name -> idemsvc.v1.EventRef
-	17, // 7: idemsvc.v1.DeliveryView.delivery:type_name -> idemsvc.v1.Delivery
-	18, // 8: idemsvc.v1.DeliveryView.disposition:type_name -> idemsvc.v1.Disposition
-	19, // 9: idemsvc.v1.DeliveryView.anomalies:type_name -> idemsvc.v1.Anomaly
-	15, // 10: idemsvc.v1.DeliveryView.recorded_at:type_name -> google.protobuf.Timestamp
-	20, // 11: idemsvc.v1.DeliveryView.answer:type_name -> idemsvc.v1.DeliveryAnswer
-	21, // 12: idemsvc.v1.DeliveryView.outcome:type_name -> idemsvc.v1.ClaimOutcome
-	22, // 13: idemsvc.v1.ConsumerView.state:type_name -> idemsvc.v1.EventState
-	23, // 14: idemsvc.v1.ConsumerView.held_reason:type_name -> idemsvc.v1.HeldReason
-	5,  // 15: idemsvc.v1.ConsumerView.attempts:type_name -> idemsvc.v1.AttemptView
-	6,  // 16: idemsvc.v1.ConsumerView.claim:type_name -> idemsvc.v1.CurrentClaimView
-	24, // 17: idemsvc.v1.ConsumerView.effects:type_name -> idemsvc.v1.SideEffect
-	7,  // 18: idemsvc.v1.ConsumerView.resources:type_name -> idemsvc.v1.ResourceView
-	25, // 19: idemsvc.v1.ConsumerView.last_error:type_name -> idemsvc.v1.ProcessingError
-	8,  // 20: idemsvc.v1.ConsumerView.waiting:type_name -> idemsvc.v1.WaitingView
-	15, // 21: idemsvc.v1.ConsumerView.next_attempt_at:type_name -> google.protobuf.Timestamp
-	15, // 22: idemsvc.v1.ConsumerView.first_seen_at:type_name -> google.protobuf.Timestamp
-	15, // 23: idemsvc.v1.ConsumerView.settled_at:type_name -> google.protobuf.Timestamp
-	26, // 24: idemsvc.v1.ConsumerView.stale_claim:type_name -> idemsvc.v1.StaleClaim
-	22, // 25: idemsvc.v1.ConsumerView.settled_as:type_name -> idemsvc.v1.EventState
-	27, // 26: idemsvc.v1.ConsumerView.version:type_name -> idemsvc.v1.Version
-	15, // 27: idemsvc.v1.AttemptView.started_at:type_name -> google.protobuf.Timestamp
-	15, // 28: idemsvc.v1.AttemptView.ended_at:type_name -> google.protobuf.Timestamp
-	28, // 29: idemsvc.v1.AttemptView.end:type_name -> idemsvc.v1.AttemptEnd
-	25, // 30: idemsvc.v1.AttemptView.error:type_name -> idemsvc.v1.ProcessingError
-	29, // 31: idemsvc.v1.AttemptView.late_reports:type_name -> idemsvc.v1.LateReport
-	15, // 32: idemsvc.v1.CurrentClaimView.granted_at:type_name -> google.protobuf.Timestamp
-	15, // 33: idemsvc.v1.CurrentClaimView.lease_expires_at:type_name -> google.protobuf.Timestamp
-	30, // 34: idemsvc.v1.ResourceView.resource:type_name -> idemsvc.v1.Resource
-	31, // 35: idemsvc.v1.ResourceView.mode:type_name -> idemsvc.v1.OrderingMode
-	27, // 36: idemsvc.v1.ResourceView.applied_version:type_name -> idemsvc.v1.Version
-	32, // 37: idemsvc.v1.ResourceView.applied_by:type_name -> idemsvc.v1.EventKey
-	32, // 38: idemsvc.v1.ResourceView.lane_owner:type_name -> idemsvc.v1.EventKey
-	33, // 39: idemsvc.v1.WaitingView.waiting_for:type_name -> idemsvc.v1.WaitingFor
-	15, // 40: idemsvc.v1.WaitingView.waiting_since:type_name -> google.protobuf.Timestamp
-	34, // 41: idemsvc.v1.WaitingView.blocked_by:type_name -> idemsvc.v1.Blocker
-	12, // 42: idemsvc.v1.GetServerInfoResponse.limits:type_name -> idemsvc.v1.Limits
-	15, // 43: idemsvc.v1.GetServerInfoResponse.database_time:type_name -> google.protobuf.Timestamp
-	11, // 44: idemsvc.v1.GetServerInfoResponse.retention:type_name -> idemsvc.v1.RetentionInfo
-	15, // 45: idemsvc.v1.RetentionInfo.passed_at:type_name -> google.protobuf.Timestamp
-	13, // 46: idemsvc.v1.Limits.min_lease:type_name -> google.protobuf.Duration
-	13, // 47: idemsvc.v1.Limits.max_lease:type_name -> google.protobuf.Duration
-	13, // 48: idemsvc.v1.Limits.max_wait:type_name -> google.protobuf.Duration
-	13, // 49: idemsvc.v1.Limits.max_retry_after:type_name -> google.protobuf.Duration
-	0,  // 50: idemsvc.v1.OperationsService.GetEvent:input_type -> idemsvc.v1.GetEventRequest
-	35, // 51: idemsvc.v1.OperationsService.GetPolicies:input_type -> idemsvc.v1.GetPoliciesRequest
-	36, // 52: idemsvc.v1.OperationsService.ApplyPolicies:input_type -> idemsvc.v1.ApplyPoliciesRequest
-	9,  // 53: idemsvc.v1.OperationsService.GetServerInfo:input_type -> idemsvc.v1.GetServerInfoRequest
-	1,  // 54: idemsvc.v1.OperationsService.GetEvent:output_type -> idemsvc.v1.GetEventResponse
-	37, // 55: idemsvc.v1.OperationsService.GetPolicies:output_type -> idemsvc.v1.GetPoliciesResponse
-	38, // 56: idemsvc.v1.OperationsService.ApplyPolicies:output_type -> idemsvc.v1.ApplyPoliciesResponse
-	10, // 57: idemsvc.v1.OperationsService.GetServerInfo:output_type -> idemsvc.v1.GetServerInfoResponse
-	54, // [54:58] is the sub-list for method output_type
-	50, // [50:54] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	11, // 5: idemsvc.v1.EventView.consumers:type_name -> idemsvc.v1.ConsumerView
+	12, // 6: idemsvc.v1.EventView.consequences:type_name -> idemsvc.v1.EventRef
+	13, // 7: idemsvc.v1.DeliveryView.delivery:type_name -> idemsvc.v1.Delivery
+	14, // 8: idemsvc.v1.DeliveryView.disposition:type_name -> idemsvc.v1.Disposition
+	15, // 9: idemsvc.v1.DeliveryView.anomalies:type_name -> idemsvc.v1.Anomaly
+	10, // 10: idemsvc.v1.DeliveryView.recorded_at:type_name -> google.protobuf.Timestamp
+	16, // 11: idemsvc.v1.DeliveryView.answer:type_name -> idemsvc.v1.DeliveryAnswer
+	17, // 12: idemsvc.v1.DeliveryView.outcome:type_name -> idemsvc.v1.ClaimOutcome
+	7,  // 13: idemsvc.v1.GetServerInfoResponse.limits:type_name -> idemsvc.v1.Limits
+	10, // 14: idemsvc.v1.GetServerInfoResponse.database_time:type_name -> google.protobuf.Timestamp
+	6,  // 15: idemsvc.v1.GetServerInfoResponse.retention:type_name -> idemsvc.v1.RetentionInfo
+	10, // 16: idemsvc.v1.RetentionInfo.passed_at:type_name -> google.protobuf.Timestamp
+	8,  // 17: idemsvc.v1.Limits.min_lease:type_name -> google.protobuf.Duration
+	8,  // 18: idemsvc.v1.Limits.max_lease:type_name -> google.protobuf.Duration
+	8,  // 19: idemsvc.v1.Limits.max_wait:type_name -> google.protobuf.Duration
+	8,  // 20: idemsvc.v1.Limits.max_retry_after:type_name -> google.protobuf.Duration
+	0,  // 21: idemsvc.v1.OperationsService.GetEvent:input_type -> idemsvc.v1.GetEventRequest
+	18, // 22: idemsvc.v1.OperationsService.GetPolicies:input_type -> idemsvc.v1.GetPoliciesRequest
+	19, // 23: idemsvc.v1.OperationsService.ApplyPolicies:input_type -> idemsvc.v1.ApplyPoliciesRequest
+	20, // 24: idemsvc.v1.OperationsService.ListEvents:input_type -> idemsvc.v1.ListEventsRequest
+	21, // 25: idemsvc.v1.OperationsService.ResolveEvent:input_type -> idemsvc.v1.ResolveEventRequest
+	22, // 26: idemsvc.v1.OperationsService.ResolveSideEffect:input_type -> idemsvc.v1.ResolveSideEffectRequest
+	23, // 27: idemsvc.v1.OperationsService.ReplayEvents:input_type -> idemsvc.v1.ReplayEventsRequest
+	4,  // 28: idemsvc.v1.OperationsService.GetServerInfo:input_type -> idemsvc.v1.GetServerInfoRequest
+	1,  // 29: idemsvc.v1.OperationsService.GetEvent:output_type -> idemsvc.v1.GetEventResponse
+	24, // 30: idemsvc.v1.OperationsService.GetPolicies:output_type -> idemsvc.v1.GetPoliciesResponse
+	25, // 31: idemsvc.v1.OperationsService.ApplyPolicies:output_type -> idemsvc.v1.ApplyPoliciesResponse
+	26, // 32: idemsvc.v1.OperationsService.ListEvents:output_type -> idemsvc.v1.ListEventsResponse
+	27, // 33: idemsvc.v1.OperationsService.ResolveEvent:output_type -> idemsvc.v1.ResolveEventResponse
+	28, // 34: idemsvc.v1.OperationsService.ResolveSideEffect:output_type -> idemsvc.v1.ResolveSideEffectResponse
+	29, // 35: idemsvc.v1.OperationsService.ReplayEvents:output_type -> idemsvc.v1.ReplayEventsResponse
+	5,  // 36: idemsvc.v1.OperationsService.GetServerInfo:output_type -> idemsvc.v1.GetServerInfoResponse
+	29, // [29:37] is the sub-list for method output_type
+	21, // [21:29] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_operations_service_proto_init() }
@@ -1928,22 +1052,22 @@ func file_idemsvc_v1_operations_service_proto_init() {
 	if File_idemsvc_v1_operations_service_proto != nil {
 		return
 	}
-	file_idemsvc_v1_blocker_proto_init()
 	file_idemsvc_v1_claim_proto_init()
+	file_idemsvc_v1_consumer_view_proto_init()
 	file_idemsvc_v1_delivery_proto_init()
-	file_idemsvc_v1_effect_proto_init()
 	file_idemsvc_v1_event_proto_init()
+	file_idemsvc_v1_list_proto_init()
 	file_idemsvc_v1_options_proto_init()
 	file_idemsvc_v1_policy_proto_init()
-	file_idemsvc_v1_state_proto_init()
-	file_idemsvc_v1_version_proto_init()
+	file_idemsvc_v1_replay_proto_init()
+	file_idemsvc_v1_resolve_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_idemsvc_v1_operations_service_proto_rawDesc), len(file_idemsvc_v1_operations_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,17 +21,22 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperationsService_GetEvent_FullMethodName      = "/idemsvc.v1.OperationsService/GetEvent"
-	OperationsService_GetPolicies_FullMethodName   = "/idemsvc.v1.OperationsService/GetPolicies"
-	OperationsService_ApplyPolicies_FullMethodName = "/idemsvc.v1.OperationsService/ApplyPolicies"
-	OperationsService_GetServerInfo_FullMethodName = "/idemsvc.v1.OperationsService/GetServerInfo"
+	OperationsService_GetEvent_FullMethodName          = "/idemsvc.v1.OperationsService/GetEvent"
+	OperationsService_GetPolicies_FullMethodName       = "/idemsvc.v1.OperationsService/GetPolicies"
+	OperationsService_ApplyPolicies_FullMethodName     = "/idemsvc.v1.OperationsService/ApplyPolicies"
+	OperationsService_ListEvents_FullMethodName        = "/idemsvc.v1.OperationsService/ListEvents"
+	OperationsService_ResolveEvent_FullMethodName      = "/idemsvc.v1.OperationsService/ResolveEvent"
+	OperationsService_ResolveSideEffect_FullMethodName = "/idemsvc.v1.OperationsService/ResolveSideEffect"
+	OperationsService_ReplayEvents_FullMethodName      = "/idemsvc.v1.OperationsService/ReplayEvents"
+	OperationsService_GetServerInfo_FullMethodName     = "/idemsvc.v1.OperationsService/GetServerInfo"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperationsService tells what happened, and what holds. Its reads may come from a replica and lag (index_lag).
+// OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+// (index_lag).
 type OperationsServiceClient interface {
 	// GetEvent tells everything about an event by its reference alone: every consumer, delivery, attempt, effect and version.
 	//
@@ -50,6 +55,33 @@ type OperationsServiceClient interface {
 	// Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
 	// applies twice; policies that are in force already make no new version.
 	ApplyPolicies(ctx context.Context, in *ApplyPoliciesRequest, opts ...grpc.CallOption) (*ApplyPoliciesResponse, error)
+	// ListEvents pages through the events of a namespace by a filter: what is held, dead, waiting or stuck, what belongs to a resource or a
+	// correlation, what was first delivered in a time range.
+	//
+	// Every list is served by an index, so a filter needs at least one of: states that all stand for unfinished work (RECEIVED,
+	// PROCESSING, FAILED_RETRYABLE, FAILED_TERMINAL, DEAD_LETTERED, HELD, BLOCKED_LOOP), stuck, replay_failed, resource, correlation_id,
+	// or first_seen_from with first_seen_until at most 31 days apart. Any other is refused with INVALID_ARGUMENT (filter), which says so.
+	// What cannot be read is listed as damaged and never fails a page. Repeating is harmless.
+	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
+	//
+	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
+	// refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+	// Repeating with the same request_id is answered alike, whatever became of the event since.
+	ResolveEvent(ctx context.Context, in *ResolveEventRequest, opts ...grpc.CallOption) (*ResolveEventResponse, error)
+	// ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.
+	//
+	// What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
+	// refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
+	ResolveSideEffect(ctx context.Context, in *ResolveSideEffectRequest, opts ...grpc.CallOption) (*ResolveSideEffectResponse, error)
+	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+	//
+	// A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
+	// deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
+	// never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
+	// events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
+	// which it is refused with OVERLOADED before anything is done.
+	ReplayEvents(ctx context.Context, in *ReplayEventsRequest, opts ...grpc.CallOption) (*ReplayEventsResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
@@ -92,6 +124,46 @@ func (c *operationsServiceClient) ApplyPolicies(ctx context.Context, in *ApplyPo
 	return out, nil
 }
 
+func (c *operationsServiceClient) ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventsResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ListEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) ResolveEvent(ctx context.Context, in *ResolveEventRequest, opts ...grpc.CallOption) (*ResolveEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveEventResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ResolveEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) ResolveSideEffect(ctx context.Context, in *ResolveSideEffectRequest, opts ...grpc.CallOption) (*ResolveSideEffectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveSideEffectResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ResolveSideEffect_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) ReplayEvents(ctx context.Context, in *ReplayEventsRequest, opts ...grpc.CallOption) (*ReplayEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayEventsResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ReplayEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetServerInfoResponse)
@@ -106,7 +178,8 @@ func (c *operationsServiceClient) GetServerInfo(ctx context.Context, in *GetServ
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
 //
-// OperationsService tells what happened, and what holds. Its reads may come from a replica and lag (index_lag).
+// OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+// (index_lag).
 type OperationsServiceServer interface {
 	// GetEvent tells everything about an event by its reference alone: every consumer, delivery, attempt, effect and version.
 	//
@@ -125,6 +198,33 @@ type OperationsServiceServer interface {
 	// Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
 	// applies twice; policies that are in force already make no new version.
 	ApplyPolicies(context.Context, *ApplyPoliciesRequest) (*ApplyPoliciesResponse, error)
+	// ListEvents pages through the events of a namespace by a filter: what is held, dead, waiting or stuck, what belongs to a resource or a
+	// correlation, what was first delivered in a time range.
+	//
+	// Every list is served by an index, so a filter needs at least one of: states that all stand for unfinished work (RECEIVED,
+	// PROCESSING, FAILED_RETRYABLE, FAILED_TERMINAL, DEAD_LETTERED, HELD, BLOCKED_LOOP), stuck, replay_failed, resource, correlation_id,
+	// or first_seen_from with first_seen_until at most 31 days apart. Any other is refused with INVALID_ARGUMENT (filter), which says so.
+	// What cannot be read is listed as damaged and never fails a page. Repeating is harmless.
+	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
+	//
+	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
+	// refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+	// Repeating with the same request_id is answered alike, whatever became of the event since.
+	ResolveEvent(context.Context, *ResolveEventRequest) (*ResolveEventResponse, error)
+	// ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.
+	//
+	// What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
+	// refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
+	ResolveSideEffect(context.Context, *ResolveSideEffectRequest) (*ResolveSideEffectResponse, error)
+	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+	//
+	// A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
+	// deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
+	// never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
+	// events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
+	// which it is refused with OVERLOADED before anything is done.
+	ReplayEvents(context.Context, *ReplayEventsRequest) (*ReplayEventsResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
@@ -145,6 +245,18 @@ func (UnimplementedOperationsServiceServer) GetPolicies(context.Context, *GetPol
 }
 func (UnimplementedOperationsServiceServer) ApplyPolicies(context.Context, *ApplyPoliciesRequest) (*ApplyPoliciesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ApplyPolicies not implemented")
+}
+func (UnimplementedOperationsServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedOperationsServiceServer) ResolveEvent(context.Context, *ResolveEventRequest) (*ResolveEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveEvent not implemented")
+}
+func (UnimplementedOperationsServiceServer) ResolveSideEffect(context.Context, *ResolveSideEffectRequest) (*ResolveSideEffectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveSideEffect not implemented")
+}
+func (UnimplementedOperationsServiceServer) ReplayEvents(context.Context, *ReplayEventsRequest) (*ReplayEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayEvents not implemented")
 }
 func (UnimplementedOperationsServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
@@ -224,6 +336,78 @@ func _OperationsService_ApplyPolicies_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_ListEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ListEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ListEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ListEvents(ctx, req.(*ListEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_ResolveEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ResolveEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ResolveEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ResolveEvent(ctx, req.(*ResolveEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_ResolveSideEffect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveSideEffectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ResolveSideEffect(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ResolveSideEffect_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ResolveSideEffect(ctx, req.(*ResolveSideEffectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_ReplayEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ReplayEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ReplayEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ReplayEvents(ctx, req.(*ReplayEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetServerInfoRequest)
 	if err := dec(in); err != nil {
@@ -260,6 +444,22 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ApplyPolicies",
 			Handler:    _OperationsService_ApplyPolicies_Handler,
+		},
+		{
+			MethodName: "ListEvents",
+			Handler:    _OperationsService_ListEvents_Handler,
+		},
+		{
+			MethodName: "ResolveEvent",
+			Handler:    _OperationsService_ResolveEvent_Handler,
+		},
+		{
+			MethodName: "ResolveSideEffect",
+			Handler:    _OperationsService_ResolveSideEffect_Handler,
+		},
+		{
+			MethodName: "ReplayEvents",
+			Handler:    _OperationsService_ReplayEvents_Handler,
 		},
 		{
 			MethodName: "GetServerInfo",

@@ -620,11 +620,11 @@ func (*LateReport_Failed) isLateReport_Report() {}
 // LateCompletion is the content of a completion that came too late.
 type LateCompletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The result it reported. At most 65536 bytes.
+	// The result it reported, if it has at most 1024 bytes: larger ones are not kept.
 	Result []byte `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// Media type of the result.
 	ContentType string `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
-	// Business rows it says it made.
+	// Business rows it says it made. Empty: they are not kept.
 	Outputs []string `protobuf:"bytes,3,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	// The result was left out: only its hash was kept, or the reply would have become too large.
 	ResultOmitted bool `protobuf:"varint,4,opt,name=result_omitted,json=resultOmitted,proto3" json:"result_omitted,omitempty"`

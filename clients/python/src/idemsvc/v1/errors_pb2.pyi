@@ -42,6 +42,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_KEY_COLLISION: _ClassVar[ErrorReason]
     ERROR_REASON_NOT_RESOLVABLE: _ClassVar[ErrorReason]
     ERROR_REASON_REPLAY_REFUSED: _ClassVar[ErrorReason]
+    ERROR_REASON_POLICIES_CHANGED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_CLAIM_LOST: ErrorReason
 ERROR_REASON_CLAIM_EXPIRED: ErrorReason
@@ -71,6 +72,7 @@ ERROR_REASON_UNKNOWN_MACHINE: ErrorReason
 ERROR_REASON_KEY_COLLISION: ErrorReason
 ERROR_REASON_NOT_RESOLVABLE: ErrorReason
 ERROR_REASON_REPLAY_REFUSED: ErrorReason
+ERROR_REASON_POLICIES_CHANGED: ErrorReason
 
 class ItemError(_message.Message):
     __slots__ = ("code", "reason", "message", "field", "retry_after", "metadata")

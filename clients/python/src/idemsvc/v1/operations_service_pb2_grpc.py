@@ -3,7 +3,11 @@
 import grpc
 import warnings
 
+from idemsvc.v1 import list_pb2 as idemsvc_dot_v1_dot_list__pb2
 from idemsvc.v1 import operations_service_pb2 as idemsvc_dot_v1_dot_operations__service__pb2
+from idemsvc.v1 import policy_pb2 as idemsvc_dot_v1_dot_policy__pb2
+from idemsvc.v1 import replay_pb2 as idemsvc_dot_v1_dot_replay__pb2
+from idemsvc.v1 import resolve_pb2 as idemsvc_dot_v1_dot_resolve__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -26,7 +30,8 @@ if _version_not_supported:
 
 
 class OperationsServiceStub:
-    """OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+    """OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+    (index_lag).
     """
 
     def __init__(self, channel):
@@ -40,6 +45,36 @@ class OperationsServiceStub:
                 request_serializer=idemsvc_dot_v1_dot_operations__service__pb2.GetEventRequest.SerializeToString,
                 response_deserializer=idemsvc_dot_v1_dot_operations__service__pb2.GetEventResponse.FromString,
                 _registered_method=True)
+        self.GetPolicies = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/GetPolicies',
+                request_serializer=idemsvc_dot_v1_dot_policy__pb2.GetPoliciesRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_policy__pb2.GetPoliciesResponse.FromString,
+                _registered_method=True)
+        self.ApplyPolicies = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/ApplyPolicies',
+                request_serializer=idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesResponse.FromString,
+                _registered_method=True)
+        self.ListEvents = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/ListEvents',
+                request_serializer=idemsvc_dot_v1_dot_list__pb2.ListEventsRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_list__pb2.ListEventsResponse.FromString,
+                _registered_method=True)
+        self.ResolveEvent = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/ResolveEvent',
+                request_serializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveEventRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveEventResponse.FromString,
+                _registered_method=True)
+        self.ResolveSideEffect = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/ResolveSideEffect',
+                request_serializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectResponse.FromString,
+                _registered_method=True)
+        self.ReplayEvents = channel.unary_unary(
+                '/idemsvc.v1.OperationsService/ReplayEvents',
+                request_serializer=idemsvc_dot_v1_dot_replay__pb2.ReplayEventsRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_replay__pb2.ReplayEventsResponse.FromString,
+                _registered_method=True)
         self.GetServerInfo = channel.unary_unary(
                 '/idemsvc.v1.OperationsService/GetServerInfo',
                 request_serializer=idemsvc_dot_v1_dot_operations__service__pb2.GetServerInfoRequest.SerializeToString,
@@ -48,7 +83,8 @@ class OperationsServiceStub:
 
 
 class OperationsServiceServicer:
-    """OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+    """OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+    (index_lag).
     """
 
     def GetEvent(self, request, context):
@@ -56,6 +92,75 @@ class OperationsServiceServicer:
 
         Answers NOT_FOUND if no event of the namespace matches; one of another namespace answers the same. Large parts are left out
         rather than failing the call, and are marked where they are. Repeating is harmless.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPolicies(self, request, context):
+        """GetPolicies tells a namespace's policies, earlier versions of them, and what holds for an event, with the reason of each
+        default.
+
+        Answers NOT_FOUND for a version that never was. Repeating is harmless.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApplyPolicies(self, request, context):
+        """ApplyPolicies puts all policies of a namespace into force as a new version, on every replica within a second, or with dry_run
+        tells what that would change. What is wrong with them is told as violations, up to eight, each with its field and limit, and
+        nothing is changed then.
+
+        Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
+        applies twice; policies that are in force already make no new version.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEvents(self, request, context):
+        """ListEvents pages through the events of a namespace by a filter: what is held, dead, waiting or stuck, what belongs to a resource or a
+        correlation, what was first delivered in a time range.
+
+        Every list is served by an index, so a filter needs at least one of: states that all stand for unfinished work (RECEIVED,
+        PROCESSING, FAILED_RETRYABLE, FAILED_TERMINAL, DEAD_LETTERED, HELD, BLOCKED_LOOP), stuck, replay_failed, resource, correlation_id,
+        or first_seen_from with first_seen_until at most 31 days apart. Any other is refused with INVALID_ARGUMENT (filter), which says so.
+        What cannot be read is listed as damaged and never fails a page. Repeating is harmless.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolveEvent(self, request, context):
+        """ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
+
+        What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
+        refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+        Repeating with the same request_id is answered alike, whatever became of the event since.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolveSideEffect(self, request, context):
+        """ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.
+
+        What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
+        refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayEvents(self, request, context):
+        """ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+
+        A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
+        deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
+        never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
+        events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
+        which it is refused with OVERLOADED before anything is done.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -76,6 +181,36 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     request_deserializer=idemsvc_dot_v1_dot_operations__service__pb2.GetEventRequest.FromString,
                     response_serializer=idemsvc_dot_v1_dot_operations__service__pb2.GetEventResponse.SerializeToString,
             ),
+            'GetPolicies': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPolicies,
+                    request_deserializer=idemsvc_dot_v1_dot_policy__pb2.GetPoliciesRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_policy__pb2.GetPoliciesResponse.SerializeToString,
+            ),
+            'ApplyPolicies': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyPolicies,
+                    request_deserializer=idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesResponse.SerializeToString,
+            ),
+            'ListEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEvents,
+                    request_deserializer=idemsvc_dot_v1_dot_list__pb2.ListEventsRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_list__pb2.ListEventsResponse.SerializeToString,
+            ),
+            'ResolveEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveEvent,
+                    request_deserializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveEventRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveEventResponse.SerializeToString,
+            ),
+            'ResolveSideEffect': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveSideEffect,
+                    request_deserializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectResponse.SerializeToString,
+            ),
+            'ReplayEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayEvents,
+                    request_deserializer=idemsvc_dot_v1_dot_replay__pb2.ReplayEventsRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_replay__pb2.ReplayEventsResponse.SerializeToString,
+            ),
             'GetServerInfo': grpc.unary_unary_rpc_method_handler(
                     servicer.GetServerInfo,
                     request_deserializer=idemsvc_dot_v1_dot_operations__service__pb2.GetServerInfoRequest.FromString,
@@ -90,7 +225,8 @@ def add_OperationsServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OperationsService:
-    """OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+    """OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+    (index_lag).
     """
 
     @staticmethod
@@ -110,6 +246,168 @@ class OperationsService:
             '/idemsvc.v1.OperationsService/GetEvent',
             idemsvc_dot_v1_dot_operations__service__pb2.GetEventRequest.SerializeToString,
             idemsvc_dot_v1_dot_operations__service__pb2.GetEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPolicies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/GetPolicies',
+            idemsvc_dot_v1_dot_policy__pb2.GetPoliciesRequest.SerializeToString,
+            idemsvc_dot_v1_dot_policy__pb2.GetPoliciesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApplyPolicies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/ApplyPolicies',
+            idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesRequest.SerializeToString,
+            idemsvc_dot_v1_dot_policy__pb2.ApplyPoliciesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/ListEvents',
+            idemsvc_dot_v1_dot_list__pb2.ListEventsRequest.SerializeToString,
+            idemsvc_dot_v1_dot_list__pb2.ListEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolveEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/ResolveEvent',
+            idemsvc_dot_v1_dot_resolve__pb2.ResolveEventRequest.SerializeToString,
+            idemsvc_dot_v1_dot_resolve__pb2.ResolveEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolveSideEffect(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/ResolveSideEffect',
+            idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectRequest.SerializeToString,
+            idemsvc_dot_v1_dot_resolve__pb2.ResolveSideEffectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.OperationsService/ReplayEvents',
+            idemsvc_dot_v1_dot_replay__pb2.ReplayEventsRequest.SerializeToString,
+            idemsvc_dot_v1_dot_replay__pb2.ReplayEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

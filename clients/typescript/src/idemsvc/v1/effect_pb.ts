@@ -668,7 +668,7 @@ export const EffectScopeSchema: GenEnum<EffectScope> = /*@__PURE__*/
  */
 export enum OnUnknown {
   /**
-   * HOLD.
+   * Take the policy's value (default HOLD).
    *
    * @generated from enum value: ON_UNKNOWN_UNSPECIFIED = 0;
    */

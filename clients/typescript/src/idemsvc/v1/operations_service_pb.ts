@@ -8,28 +8,30 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Blocker } from "./blocker_pb.js";
-import { file_idemsvc_v1_blocker } from "./blocker_pb.js";
 import type { ClaimOutcome } from "./claim_pb.js";
 import { file_idemsvc_v1_claim } from "./claim_pb.js";
+import type { ConsumerView } from "./consumer_view_pb.js";
+import { file_idemsvc_v1_consumer_view } from "./consumer_view_pb.js";
 import type { Anomaly, Delivery, DeliveryAnswer, Disposition } from "./delivery_pb.js";
 import { file_idemsvc_v1_delivery } from "./delivery_pb.js";
-import type { SideEffect } from "./effect_pb.js";
-import { file_idemsvc_v1_effect } from "./effect_pb.js";
-import type { Event, EventKey, EventRef, Resource } from "./event_pb.js";
+import type { Event, EventRef } from "./event_pb.js";
 import { file_idemsvc_v1_event } from "./event_pb.js";
+import type { ListEventsRequestSchema, ListEventsResponseSchema } from "./list_pb.js";
+import { file_idemsvc_v1_list } from "./list_pb.js";
 import { file_idemsvc_v1_options } from "./options_pb.js";
-import type { AttemptEnd, EventState, HeldReason, LateReport, ProcessingError, StaleClaim, WaitingFor } from "./state_pb.js";
-import { file_idemsvc_v1_state } from "./state_pb.js";
-import type { OrderingMode, Version } from "./version_pb.js";
-import { file_idemsvc_v1_version } from "./version_pb.js";
+import type { ApplyPoliciesRequestSchema, ApplyPoliciesResponseSchema, GetPoliciesRequestSchema, GetPoliciesResponseSchema } from "./policy_pb.js";
+import { file_idemsvc_v1_policy } from "./policy_pb.js";
+import type { ReplayEventsRequestSchema, ReplayEventsResponseSchema } from "./replay_pb.js";
+import { file_idemsvc_v1_replay } from "./replay_pb.js";
+import type { ResolveEventRequestSchema, ResolveEventResponseSchema, ResolveSideEffectRequestSchema, ResolveSideEffectResponseSchema } from "./resolve_pb.js";
+import { file_idemsvc_v1_resolve } from "./resolve_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file idemsvc/v1/operations_service.proto.
  */
 export const file_idemsvc_v1_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNpZGVtc3ZjL3YxL29wZXJhdGlvbnNfc2VydmljZS5wcm90bxIKaWRlbXN2Yy52MSKdAQoPR2V0RXZlbnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEAoIZXZlbnRfaWQYAyABKAkSFwoPaW5jbHVkZV9wYXlsb2FkGAQgASgIEhcKD2luY2x1ZGVfcmVzdWx0cxgFIAEoCBIjChtpbmNsdWRlX3JlamVjdGVkX2RlbGl2ZXJpZXMYBiABKAgiegoQR2V0RXZlbnRSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5pZGVtc3ZjLnYxLkV2ZW50VmlldxIsCglpbmRleF9sYWcYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEQoJdHJ1bmNhdGVkGAMgASgIIoQDCglFdmVudFZpZXcSIAoFZXZlbnQYASABKAsyES5pZGVtc3ZjLnYxLkV2ZW50EhQKDHBheWxvYWRfc2l6ZRgCIAEoAxIUCgxwYXlsb2FkX2dvbmUYAyABKAgSFwoPcGF5bG9hZF9vbWl0dGVkGAQgASgIEjEKDWZpcnN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGZpcnN0X2RlbGl2ZXJ5X3RyYWNlGAYgASgJEiwKCmRlbGl2ZXJpZXMYByADKAsyGC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5VmlldxIaChJkZWxpdmVyaWVzX29taXR0ZWQYCCABKAMSKwoJY29uc3VtZXJzGAkgAygLMhguaWRlbXN2Yy52MS5Db25zdW1lclZpZXcSKgoMY29uc2VxdWVuY2VzGAogAygLMhQuaWRlbXN2Yy52MS5FdmVudFJlZhIcChRjb25zZXF1ZW5jZXNfb21pdHRlZBgLIAEoCCLMAgoMRGVsaXZlcnlWaWV3EiYKCGRlbGl2ZXJ5GAEgASgLMhQuaWRlbXN2Yy52MS5EZWxpdmVyeRIsCgtkaXNwb3NpdGlvbhgCIAEoDjIXLmlkZW1zdmMudjEuRGlzcG9zaXRpb24SJgoJYW5vbWFsaWVzGAMgAygOMhMuaWRlbXN2Yy52MS5Bbm9tYWx5Ei8KC3JlY29yZGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb25zdW1lcnMYBSADKAkSFAoMcGF5bG9hZF9oYXNoGAYgASgMEioKBmFuc3dlchgHIAEoCzIaLmlkZW1zdmMudjEuRGVsaXZlcnlBbnN3ZXISDQoFdHJhY2UYCCABKAkSKQoHb3V0Y29tZRgJIAEoDjIYLmlkZW1zdmMudjEuQ2xhaW1PdXRjb21lIt0HCgxDb25zdW1lclZpZXcSEAoIY29uc3VtZXIYASABKAkSJQoFc3RhdGUYAiABKA4yFi5pZGVtc3ZjLnYxLkV2ZW50U3RhdGUSDgoGcmVhc29uGAMgASgJEisKC2hlbGRfcmVhc29uGAQgASgOMhYuaWRlbXN2Yy52MS5IZWxkUmVhc29uEhYKDmF0dGVtcHRzX3RvdGFsGAUgASgFEg0KBXJvdW5kGAYgASgFEhYKDnJvdW5kX2F0dGVtcHRzGAcgASgFEhQKDG1heF9hdHRlbXB0cxgIIAEoBRIpCghhdHRlbXB0cxgJIAMoCzIXLmlkZW1zdmMudjEuQXR0ZW1wdFZpZXcSGAoQYXR0ZW1wdHNfb21pdHRlZBgKIAEoBRIrCgVjbGFpbRgLIAEoCzIcLmlkZW1zdmMudjEuQ3VycmVudENsYWltVmlldxInCgdlZmZlY3RzGAwgAygLMhYuaWRlbXN2Yy52MS5TaWRlRWZmZWN0EhcKD2VmZmVjdHNfb21pdHRlZBgNIAEoBRIrCglyZXNvdXJjZXMYDiADKAsyGC5pZGVtc3ZjLnYxLlJlc291cmNlVmlldxIvCgpsYXN0X2Vycm9yGA8gASgLMhsuaWRlbXN2Yy52MS5Qcm9jZXNzaW5nRXJyb3ISEwoLcmVzdWx0X3NpemUYECABKAMSDgoGcmVzdWx0GBEgASgMEhsKE3Jlc3VsdF9jb250ZW50X3R5cGUYEiABKAkSFgoOcmVzdWx0X29taXR0ZWQYEyABKAgSEwoLcmVzdWx0X2dvbmUYFCABKAgSDwoHb3V0cHV0cxgVIAMoCRIoCgd3YWl0aW5nGBYgASgLMhcuaWRlbXN2Yy52MS5XYWl0aW5nVmlldxIzCg9uZXh0X2F0dGVtcHRfYXQYFyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWZpcnN0X3NlZW5fYXQYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfYXQYGSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC3N0YWxlX2NsYWltGBogASgOMhYuaWRlbXN2Yy52MS5TdGFsZUNsYWltEhoKEnJlcGxheV9pbl9wcm9ncmVzcxgbIAEoCBIqCgpzZXR0bGVkX2FzGBwgASgOMhYuaWRlbXN2Yy52MS5FdmVudFN0YXRlEiQKB3ZlcnNpb24YHSABKAsyEy5pZGVtc3ZjLnYxLlZlcnNpb24SEwoLcm93X3ZlcnNpb24YHiABKAMisQMKC0F0dGVtcHRWaWV3Eg8KB2F0dGVtcHQYASABKAUSDQoFcm91bmQYAiABKAUSDQoFZmVuY2UYAyABKAMSEgoKbGFuZV9mZW5jZRgEIAEoAxIuCgpzdGFydGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIwoDZW5kGAcgASgOMhYuaWRlbXN2Yy52MS5BdHRlbXB0RW5kEioKBWVycm9yGAggASgLMhsuaWRlbXN2Yy52MS5Qcm9jZXNzaW5nRXJyb3ISDQoFb3duZXIYCSABKAkSEQoJaXNfcmVwbGF5GAogASgIEgwKBGxhdGUYCyABKAgSDwoHY291bnRlZBgMIAEoCBITCgtyZXN1bHRfc2l6ZRgNIAEoAxIUCgxwYXlsb2FkX2hhc2gYDiABKAwSLAoMbGF0ZV9yZXBvcnRzGA8gAygLMhYuaWRlbXN2Yy52MS5MYXRlUmVwb3J0EhYKDnJlbGVhc2VfcmVhc29uGBAgASgJIs4BChBDdXJyZW50Q2xhaW1WaWV3Eg0KBW93bmVyGAEgASgJEg0KBWZlbmNlGAIgASgDEhIKCmxhbmVfZmVuY2UYAyABKAMSLgoKZ3JhbnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQbGVhc2VfZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmVlbnRyaWVzGAYgASgFEg8KB2F0dGVtcHQYByABKAUioAIKDFJlc291cmNlVmlldxImCghyZXNvdXJjZRgBIAEoCzIULmlkZW1zdmMudjEuUmVzb3VyY2USJgoEbW9kZRgCIAEoDjIYLmlkZW1zdmMudjEuT3JkZXJpbmdNb2RlEiwKD2FwcGxpZWRfdmVyc2lvbhgDIAEoCzITLmlkZW1zdmMudjEuVmVyc2lvbhIoCgphcHBsaWVkX2J5GAQgASgLMhQuaWRlbXN2Yy52MS5FdmVudEtleRIVCg1jdXJyZW50X3N0YXRlGAUgASgJEigKCmxhbmVfb3duZXIYBiABKAsyFC5pZGVtc3ZjLnYxLkV2ZW50S2V5EhIKCmxhbmVfZmVuY2UYByABKAMSEwoLZmluZ2VycHJpbnQYCCABKAwilgEKC1dhaXRpbmdWaWV3EisKC3dhaXRpbmdfZm9yGAEgASgOMhYuaWRlbXN2Yy52MS5XYWl0aW5nRm9yEjEKDXdhaXRpbmdfc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKCmJsb2NrZWRfYnkYAyABKAsyEy5pZGVtc3ZjLnYxLkJsb2NrZXIiFgoUR2V0U2VydmVySW5mb1JlcXVlc3Qi6gEKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhYKDnNjaGVtYV92ZXJzaW9uGAIgASgDEh8KF3JlcXVpcmVkX3NjaGVtYV92ZXJzaW9uGAMgASgDEiIKBmxpbWl0cxgEIAEoCzISLmlkZW1zdmMudjEuTGltaXRzEhAKCGZlYXR1cmVzGAUgAygJEjEKDWRhdGFiYXNlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAcgASgDEg8KB3N0b3JhZ2UYCCABKAkigQQKBkxpbWl0cxIaChJtYXhfa2V5X3BhcnRfYnl0ZXMYASABKAMSGgoSbWF4X2lkZW50aXR5X2J5dGVzGAIgASgDEhkKEW1heF9wYXlsb2FkX2J5dGVzGAMgASgDEhgKEG1heF9yZXN1bHRfYnl0ZXMYBCABKAMSGQoRbWF4X21lc3NhZ2VfYnl0ZXMYBSABKAMSFwoPbWF4X2JhdGNoX2l0ZW1zGAYgASgFEh8KF21heF9lcnJvcl9tZXNzYWdlX2J5dGVzGAcgASgDEhMKC21heF9oZWFkZXJzGAggASgFEhMKC21heF9vdXRwdXRzGAkgASgFEhMKC21heF9lZmZlY3RzGAogASgFEhgKEG1heF9lZmZlY3RfYnl0ZXMYCyABKAMSHwoXbWF4X2VmZmVjdF9pbnRlbnRfYnl0ZXMYDCABKAMSLAoJbWluX2xlYXNlGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiwKCW1heF9sZWFzZRgOIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIrCghtYXhfd2FpdBgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIyCg9tYXhfcmV0cnlfYWZ0ZXIYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24yvAEKEU9wZXJhdGlvbnNTZXJ2aWNlEksKCEdldEV2ZW50EhsuaWRlbXN2Yy52MS5HZXRFdmVudFJlcXVlc3QaHC5pZGVtc3ZjLnYxLkdldEV2ZW50UmVzcG9uc2UiBOjHGAISWgoNR2V0U2VydmVySW5mbxIgLmlkZW1zdmMudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5pZGVtc3ZjLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIE6McYBUKyAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCFk9wZXJhdGlvbnNTZXJ2aWNlUHJvdG9QAVo5Z2l0aHViLmNvbS9pZGVtc3ZjL2lkZW1zdmMvYXBpL3Byb3RvL2lkZW1zdmMvdjE7aWRlbXN2Y3YxogIDSVhYqgIKSWRlbXN2Yy5WMcoCCklkZW1zdmNcVjHiAhZJZGVtc3ZjXFYxXEdQQk1ldGFkYXRh6gILSWRlbXN2Yzo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_idemsvc_v1_blocker, file_idemsvc_v1_claim, file_idemsvc_v1_delivery, file_idemsvc_v1_effect, file_idemsvc_v1_event, file_idemsvc_v1_options, file_idemsvc_v1_state, file_idemsvc_v1_version]);
+  fileDesc("CiNpZGVtc3ZjL3YxL29wZXJhdGlvbnNfc2VydmljZS5wcm90bxIKaWRlbXN2Yy52MSKdAQoPR2V0RXZlbnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEAoIZXZlbnRfaWQYAyABKAkSFwoPaW5jbHVkZV9wYXlsb2FkGAQgASgIEhcKD2luY2x1ZGVfcmVzdWx0cxgFIAEoCBIjChtpbmNsdWRlX3JlamVjdGVkX2RlbGl2ZXJpZXMYBiABKAgiegoQR2V0RXZlbnRSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5pZGVtc3ZjLnYxLkV2ZW50VmlldxIsCglpbmRleF9sYWcYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEQoJdHJ1bmNhdGVkGAMgASgIIoQDCglFdmVudFZpZXcSIAoFZXZlbnQYASABKAsyES5pZGVtc3ZjLnYxLkV2ZW50EhQKDHBheWxvYWRfc2l6ZRgCIAEoAxIUCgxwYXlsb2FkX2dvbmUYAyABKAgSFwoPcGF5bG9hZF9vbWl0dGVkGAQgASgIEjEKDWZpcnN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGZpcnN0X2RlbGl2ZXJ5X3RyYWNlGAYgASgJEiwKCmRlbGl2ZXJpZXMYByADKAsyGC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5VmlldxIaChJkZWxpdmVyaWVzX29taXR0ZWQYCCABKAMSKwoJY29uc3VtZXJzGAkgAygLMhguaWRlbXN2Yy52MS5Db25zdW1lclZpZXcSKgoMY29uc2VxdWVuY2VzGAogAygLMhQuaWRlbXN2Yy52MS5FdmVudFJlZhIcChRjb25zZXF1ZW5jZXNfb21pdHRlZBgLIAEoCCLMAgoMRGVsaXZlcnlWaWV3EiYKCGRlbGl2ZXJ5GAEgASgLMhQuaWRlbXN2Yy52MS5EZWxpdmVyeRIsCgtkaXNwb3NpdGlvbhgCIAEoDjIXLmlkZW1zdmMudjEuRGlzcG9zaXRpb24SJgoJYW5vbWFsaWVzGAMgAygOMhMuaWRlbXN2Yy52MS5Bbm9tYWx5Ei8KC3JlY29yZGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb25zdW1lcnMYBSADKAkSFAoMcGF5bG9hZF9oYXNoGAYgASgMEioKBmFuc3dlchgHIAEoCzIaLmlkZW1zdmMudjEuRGVsaXZlcnlBbnN3ZXISDQoFdHJhY2UYCCABKAkSKQoHb3V0Y29tZRgJIAEoDjIYLmlkZW1zdmMudjEuQ2xhaW1PdXRjb21lIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IpgCChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgCIAEoAxIfChdyZXF1aXJlZF9zY2hlbWFfdmVyc2lvbhgDIAEoAxIiCgZsaW1pdHMYBCABKAsyEi5pZGVtc3ZjLnYxLkxpbWl0cxIQCghmZWF0dXJlcxgFIAMoCRIxCg1kYXRhYmFzZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVlcG9jaBgHIAEoAxIPCgdzdG9yYWdlGAggASgJEiwKCXJldGVudGlvbhgJIAEoCzIZLmlkZW1zdmMudjEuUmV0ZW50aW9uSW5mbyKYAQoNUmV0ZW50aW9uSW5mbxItCglwYXNzZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmV2ZW50cxgCIAEoAxIPCgdlZmZlY3RzGAMgASgDEhEKCXJlc291cmNlcxgEIAEoAxIQCghwYXlsb2FkcxgFIAEoAxISCgpwYXJ0aXRpb25zGAYgASgDIoEECgZMaW1pdHMSGgoSbWF4X2tleV9wYXJ0X2J5dGVzGAEgASgDEhoKEm1heF9pZGVudGl0eV9ieXRlcxgCIAEoAxIZChFtYXhfcGF5bG9hZF9ieXRlcxgDIAEoAxIYChBtYXhfcmVzdWx0X2J5dGVzGAQgASgDEhkKEW1heF9tZXNzYWdlX2J5dGVzGAUgASgDEhcKD21heF9iYXRjaF9pdGVtcxgGIAEoBRIfChdtYXhfZXJyb3JfbWVzc2FnZV9ieXRlcxgHIAEoAxITCgttYXhfaGVhZGVycxgIIAEoBRITCgttYXhfb3V0cHV0cxgJIAEoBRITCgttYXhfZWZmZWN0cxgKIAEoBRIYChBtYXhfZWZmZWN0X2J5dGVzGAsgASgDEh8KF21heF9lZmZlY3RfaW50ZW50X2J5dGVzGAwgASgDEiwKCW1pbl9sZWFzZRgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIsCgltYXhfbGVhc2UYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoIbWF4X3dhaXQYDyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMgoPbWF4X3JldHJ5X2FmdGVyGBAgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uMtsFChFPcGVyYXRpb25zU2VydmljZRJLCghHZXRFdmVudBIbLmlkZW1zdmMudjEuR2V0RXZlbnRSZXF1ZXN0GhwuaWRlbXN2Yy52MS5HZXRFdmVudFJlc3BvbnNlIgToxxgCElQKC0dldFBvbGljaWVzEh4uaWRlbXN2Yy52MS5HZXRQb2xpY2llc1JlcXVlc3QaHy5pZGVtc3ZjLnYxLkdldFBvbGljaWVzUmVzcG9uc2UiBOjHGAISWgoNQXBwbHlQb2xpY2llcxIgLmlkZW1zdmMudjEuQXBwbHlQb2xpY2llc1JlcXVlc3QaIS5pZGVtc3ZjLnYxLkFwcGx5UG9saWNpZXNSZXNwb25zZSIE6McYBBJRCgpMaXN0RXZlbnRzEh0uaWRlbXN2Yy52MS5MaXN0RXZlbnRzUmVxdWVzdBoeLmlkZW1zdmMudjEuTGlzdEV2ZW50c1Jlc3BvbnNlIgToxxgCElcKDFJlc29sdmVFdmVudBIfLmlkZW1zdmMudjEuUmVzb2x2ZUV2ZW50UmVxdWVzdBogLmlkZW1zdmMudjEuUmVzb2x2ZUV2ZW50UmVzcG9uc2UiBOjHGAMSZgoRUmVzb2x2ZVNpZGVFZmZlY3QSJC5pZGVtc3ZjLnYxLlJlc29sdmVTaWRlRWZmZWN0UmVxdWVzdBolLmlkZW1zdmMudjEuUmVzb2x2ZVNpZGVFZmZlY3RSZXNwb25zZSIE6McYAxJXCgxSZXBsYXlFdmVudHMSHy5pZGVtc3ZjLnYxLlJlcGxheUV2ZW50c1JlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlcGxheUV2ZW50c1Jlc3BvbnNlIgToxxgDEloKDUdldFNlcnZlckluZm8SIC5pZGVtc3ZjLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiEuaWRlbXN2Yy52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiBOjHGAVCsgEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQhZPcGVyYXRpb25zU2VydmljZVByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_idemsvc_v1_claim, file_idemsvc_v1_consumer_view, file_idemsvc_v1_delivery, file_idemsvc_v1_event, file_idemsvc_v1_list, file_idemsvc_v1_options, file_idemsvc_v1_policy, file_idemsvc_v1_replay, file_idemsvc_v1_resolve]);
 
 /**
  * GetEventRequest names an event.
@@ -192,7 +194,7 @@ export type EventView = Message<"idemsvc.v1.EventView"> & {
   consumers: ConsumerView[];
 
   /**
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    *
    * @generated from field: repeated idemsvc.v1.EventRef consequences = 10;
    */
@@ -291,524 +293,6 @@ export const DeliveryViewSchema: GenMessage<DeliveryView> = /*@__PURE__*/
   messageDesc(file_idemsvc_v1_operations_service, 3);
 
 /**
- * ConsumerView is the processing of an event by one consumer.
- *
- * @generated from message idemsvc.v1.ConsumerView
- */
-export type ConsumerView = Message<"idemsvc.v1.ConsumerView"> & {
-  /**
-   * The logical processor.
-   *
-   * @generated from field: string consumer = 1;
-   */
-  consumer: string;
-
-  /**
-   * State now.
-   *
-   * @generated from field: idemsvc.v1.EventState state = 2;
-   */
-  state: EventState;
-
-  /**
-   * Short upper-case word for why the state is what it is.
-   *
-   * @generated from field: string reason = 3;
-   */
-  reason: string;
-
-  /**
-   * Why it is held. Unspecified if it is not.
-   *
-   * @generated from field: idemsvc.v1.HeldReason held_reason = 4;
-   */
-  heldReason: HeldReason;
-
-  /**
-   * Attempts over the whole life.
-   *
-   * @generated from field: int32 attempts_total = 5;
-   */
-  attemptsTotal: number;
-
-  /**
-   * The current round.
-   *
-   * @generated from field: int32 round = 6;
-   */
-  round: number;
-
-  /**
-   * Attempts used in the current round.
-   *
-   * @generated from field: int32 round_attempts = 7;
-   */
-  roundAttempts: number;
-
-  /**
-   * How many the round may have under today's policy; 0 if that was not looked up.
-   *
-   * @generated from field: int32 max_attempts = 8;
-   */
-  maxAttempts: number;
-
-  /**
-   * The attempts, oldest first.
-   *
-   * @generated from field: repeated idemsvc.v1.AttemptView attempts = 9;
-   */
-  attempts: AttemptView[];
-
-  /**
-   * Attempts not shown because the reply had no room: the oldest.
-   *
-   * @generated from field: int32 attempts_omitted = 10;
-   */
-  attemptsOmitted: number;
-
-  /**
-   * The live claim. Absent if there is none.
-   *
-   * @generated from field: idemsvc.v1.CurrentClaimView claim = 11;
-   */
-  claim?: CurrentClaimView | undefined;
-
-  /**
-   * Side effects of this event and those it began in wider scopes.
-   *
-   * @generated from field: repeated idemsvc.v1.SideEffect effects = 12;
-   */
-  effects: SideEffect[];
-
-  /**
-   * Effects not shown because the reply had no room.
-   *
-   * @generated from field: int32 effects_omitted = 13;
-   */
-  effectsOmitted: number;
-
-  /**
-   * Resources the event is ordered by, with their watermarks.
-   *
-   * @generated from field: repeated idemsvc.v1.ResourceView resources = 14;
-   */
-  resources: ResourceView[];
-
-  /**
-   * The last error.
-   *
-   * @generated from field: idemsvc.v1.ProcessingError last_error = 15;
-   */
-  lastError?: ProcessingError | undefined;
-
-  /**
-   * Size of the stored result in bytes.
-   *
-   * @generated from field: int64 result_size = 16;
-   */
-  resultSize: bigint;
-
-  /**
-   * The stored result, if asked for and there was room.
-   *
-   * @generated from field: bytes result = 17;
-   */
-  result: Uint8Array;
-
-  /**
-   * Media type of the result.
-   *
-   * @generated from field: string result_content_type = 18;
-   */
-  resultContentType: string;
-
-  /**
-   * The result was asked for, but the reply had no room left for it.
-   *
-   * @generated from field: bool result_omitted = 19;
-   */
-  resultOmitted: boolean;
-
-  /**
-   * There was a result, but its retention is over.
-   *
-   * @generated from field: bool result_gone = 20;
-   */
-  resultGone: boolean;
-
-  /**
-   * Business rows the result names.
-   *
-   * @generated from field: repeated string outputs = 21;
-   */
-  outputs: string[];
-
-  /**
-   * What it waits for, and since when. Absent if it does not.
-   *
-   * @generated from field: idemsvc.v1.WaitingView waiting = 22;
-   */
-  waiting?: WaitingView | undefined;
-
-  /**
-   * When the next attempt is due. Absent if none is.
-   *
-   * @generated from field: google.protobuf.Timestamp next_attempt_at = 23;
-   */
-  nextAttemptAt?: Timestamp | undefined;
-
-  /**
-   * First claim or receipt, by the database's clock.
-   *
-   * @generated from field: google.protobuf.Timestamp first_seen_at = 24;
-   */
-  firstSeenAt?: Timestamp | undefined;
-
-  /**
-   * When it reached its end state. Absent if it has not.
-   *
-   * @generated from field: google.protobuf.Timestamp settled_at = 25;
-   */
-  settledAt?: Timestamp | undefined;
-
-  /**
-   * Decision about a vanished owner, as stored at the first claim.
-   *
-   * @generated from field: idemsvc.v1.StaleClaim stale_claim = 26;
-   */
-  staleClaim: StaleClaim;
-
-  /**
-   * A replay is waiting or running.
-   *
-   * @generated from field: bool replay_in_progress = 27;
-   */
-  replayInProgress: boolean;
-
-  /**
-   * During a replay: the state it was settled as before.
-   *
-   * @generated from field: idemsvc.v1.EventState settled_as = 28;
-   */
-  settledAs: EventState;
-
-  /**
-   * The version the event carries for its own resource.
-   *
-   * @generated from field: idemsvc.v1.Version version = 29;
-   */
-  version?: Version | undefined;
-
-  /**
-   * How often it changed; the last event_seq in the journal.
-   *
-   * @generated from field: int64 row_version = 30;
-   */
-  rowVersion: bigint;
-};
-
-/**
- * Describes the message idemsvc.v1.ConsumerView.
- * Use `create(ConsumerViewSchema)` to create a new message.
- */
-export const ConsumerViewSchema: GenMessage<ConsumerView> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 4);
-
-/**
- * AttemptView is one attempt.
- *
- * @generated from message idemsvc.v1.AttemptView
- */
-export type AttemptView = Message<"idemsvc.v1.AttemptView"> & {
-  /**
-   * Number over the whole life.
-   *
-   * @generated from field: int32 attempt = 1;
-   */
-  attempt: number;
-
-  /**
-   * Its round.
-   *
-   * @generated from field: int32 round = 2;
-   */
-  round: number;
-
-  /**
-   * Its fence.
-   *
-   * @generated from field: int64 fence = 3;
-   */
-  fence: bigint;
-
-  /**
-   * Its lane fence; 0 without ordering.
-   *
-   * @generated from field: int64 lane_fence = 4;
-   */
-  laneFence: bigint;
-
-  /**
-   * When it was granted.
-   *
-   * @generated from field: google.protobuf.Timestamp started_at = 5;
-   */
-  startedAt?: Timestamp | undefined;
-
-  /**
-   * When it ended. Absent if it has not.
-   *
-   * @generated from field: google.protobuf.Timestamp ended_at = 6;
-   */
-  endedAt?: Timestamp | undefined;
-
-  /**
-   * How it ended.
-   *
-   * @generated from field: idemsvc.v1.AttemptEnd end = 7;
-   */
-  end: AttemptEnd;
-
-  /**
-   * Why it failed.
-   *
-   * @generated from field: idemsvc.v1.ProcessingError error = 8;
-   */
-  error?: ProcessingError | undefined;
-
-  /**
-   * Who had it, as in CurrentClaimView.owner.
-   *
-   * @generated from field: string owner = 9;
-   */
-  owner: string;
-
-  /**
-   * It was a replay.
-   *
-   * @generated from field: bool is_replay = 10;
-   */
-  isReplay: boolean;
-
-  /**
-   * Its end came after the lease and was accepted.
-   *
-   * @generated from field: bool late = 11;
-   */
-  late: boolean;
-
-  /**
-   * It counts towards max_attempts.
-   *
-   * @generated from field: bool counted = 12;
-   */
-  counted: boolean;
-
-  /**
-   * Size of the result it reported, in bytes.
-   *
-   * @generated from field: int64 result_size = 13;
-   */
-  resultSize: bigint;
-
-  /**
-   * Hash of the payload it was for.
-   *
-   * @generated from field: bytes payload_hash = 14;
-   */
-  payloadHash: Uint8Array;
-
-  /**
-   * What was reported after the claim was lost.
-   *
-   * @generated from field: repeated idemsvc.v1.LateReport late_reports = 15;
-   */
-  lateReports: LateReport[];
-
-  /**
-   * Why it was released, in the owner's words.
-   *
-   * @generated from field: string release_reason = 16;
-   */
-  releaseReason: string;
-};
-
-/**
- * Describes the message idemsvc.v1.AttemptView.
- * Use `create(AttemptViewSchema)` to create a new message.
- */
-export const AttemptViewSchema: GenMessage<AttemptView> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 5);
-
-/**
- * CurrentClaimView is a live claim. It never shows the token.
- *
- * @generated from message idemsvc.v1.CurrentClaimView
- */
-export type CurrentClaimView = Message<"idemsvc.v1.CurrentClaimView"> & {
-  /**
-   * Who has it: name of the access token it was claimed with, and the first 8 characters of the claimant.
-   *
-   * @generated from field: string owner = 1;
-   */
-  owner: string;
-
-  /**
-   * Its fence.
-   *
-   * @generated from field: int64 fence = 2;
-   */
-  fence: bigint;
-
-  /**
-   * Its lane fence; 0 without ordering.
-   *
-   * @generated from field: int64 lane_fence = 3;
-   */
-  laneFence: bigint;
-
-  /**
-   * When it was granted.
-   *
-   * @generated from field: google.protobuf.Timestamp granted_at = 4;
-   */
-  grantedAt?: Timestamp | undefined;
-
-  /**
-   * When its lease ends unless it is extended.
-   *
-   * @generated from field: google.protobuf.Timestamp lease_expires_at = 5;
-   */
-  leaseExpiresAt?: Timestamp | undefined;
-
-  /**
-   * How often its claimant repeated the claim.
-   *
-   * @generated from field: int32 reentries = 6;
-   */
-  reentries: number;
-
-  /**
-   * Its attempt number.
-   *
-   * @generated from field: int32 attempt = 7;
-   */
-  attempt: number;
-};
-
-/**
- * Describes the message idemsvc.v1.CurrentClaimView.
- * Use `create(CurrentClaimViewSchema)` to create a new message.
- */
-export const CurrentClaimViewSchema: GenMessage<CurrentClaimView> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 6);
-
-/**
- * ResourceView is the ordering state of a resource.
- *
- * @generated from message idemsvc.v1.ResourceView
- */
-export type ResourceView = Message<"idemsvc.v1.ResourceView"> & {
-  /**
-   * The resource.
-   *
-   * @generated from field: idemsvc.v1.Resource resource = 1;
-   */
-  resource?: Resource | undefined;
-
-  /**
-   * The mode that its first use fixed.
-   *
-   * @generated from field: idemsvc.v1.OrderingMode mode = 2;
-   */
-  mode: OrderingMode;
-
-  /**
-   * The version applied last. Absent if there is none.
-   *
-   * @generated from field: idemsvc.v1.Version applied_version = 3;
-   */
-  appliedVersion?: Version | undefined;
-
-  /**
-   * The event that applied it.
-   *
-   * @generated from field: idemsvc.v1.EventKey applied_by = 4;
-   */
-  appliedBy?: EventKey | undefined;
-
-  /**
-   * The state machine's current state.
-   *
-   * @generated from field: string current_state = 5;
-   */
-  currentState: string;
-
-  /**
-   * The event whose claim holds the lane. Absent if it is free.
-   *
-   * @generated from field: idemsvc.v1.EventKey lane_owner = 6;
-   */
-  laneOwner?: EventKey | undefined;
-
-  /**
-   * The lane's last fence.
-   *
-   * @generated from field: int64 lane_fence = 7;
-   */
-  laneFence: bigint;
-
-  /**
-   * Fingerprint applied last.
-   *
-   * @generated from field: bytes fingerprint = 8;
-   */
-  fingerprint: Uint8Array;
-};
-
-/**
- * Describes the message idemsvc.v1.ResourceView.
- * Use `create(ResourceViewSchema)` to create a new message.
- */
-export const ResourceViewSchema: GenMessage<ResourceView> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 7);
-
-/**
- * WaitingView is what an event waits for.
- *
- * @generated from message idemsvc.v1.WaitingView
- */
-export type WaitingView = Message<"idemsvc.v1.WaitingView"> & {
-  /**
-   * The kind of thing.
-   *
-   * @generated from field: idemsvc.v1.WaitingFor waiting_for = 1;
-   */
-  waitingFor: WaitingFor;
-
-  /**
-   * Since when.
-   *
-   * @generated from field: google.protobuf.Timestamp waiting_since = 2;
-   */
-  waitingSince?: Timestamp | undefined;
-
-  /**
-   * What stands in the way.
-   *
-   * @generated from field: idemsvc.v1.Blocker blocked_by = 3;
-   */
-  blockedBy?: Blocker | undefined;
-};
-
-/**
- * Describes the message idemsvc.v1.WaitingView.
- * Use `create(WaitingViewSchema)` to create a new message.
- */
-export const WaitingViewSchema: GenMessage<WaitingView> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 8);
-
-/**
  * GetServerInfoRequest asks nothing in particular.
  *
  * @generated from message idemsvc.v1.GetServerInfoRequest
@@ -821,7 +305,7 @@ export type GetServerInfoRequest = Message<"idemsvc.v1.GetServerInfoRequest"> & 
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 9);
+  messageDesc(file_idemsvc_v1_operations_service, 4);
 
 /**
  * GetServerInfoResponse describes the server and its database.
@@ -884,6 +368,13 @@ export type GetServerInfoResponse = Message<"idemsvc.v1.GetServerInfoResponse"> 
    * @generated from field: string storage = 8;
    */
   storage: string;
+
+  /**
+   * What was removed because its retention was over.
+   *
+   * @generated from field: idemsvc.v1.RetentionInfo retention = 9;
+   */
+  retention?: RetentionInfo | undefined;
 };
 
 /**
@@ -891,7 +382,63 @@ export type GetServerInfoResponse = Message<"idemsvc.v1.GetServerInfoResponse"> 
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 10);
+  messageDesc(file_idemsvc_v1_operations_service, 5);
+
+/**
+ * RetentionInfo tells how far the removal of what is past its retention has come. The counts are of all time.
+ *
+ * @generated from message idemsvc.v1.RetentionInfo
+ */
+export type RetentionInfo = Message<"idemsvc.v1.RetentionInfo"> & {
+  /**
+   * When all that is stored had last been looked through. Absent: never yet.
+   *
+   * @generated from field: google.protobuf.Timestamp passed_at = 1;
+   */
+  passedAt?: Timestamp | undefined;
+
+  /**
+   * Events, each with its attempts and its own side effects.
+   *
+   * @generated from field: int64 events = 2;
+   */
+  events: bigint;
+
+  /**
+   * Side effects of the scopes CONSUMER and NAMESPACE.
+   *
+   * @generated from field: int64 effects = 3;
+   */
+  effects: bigint;
+
+  /**
+   * Resources with their versions.
+   *
+   * @generated from field: int64 resources = 4;
+   */
+  resources: bigint;
+
+  /**
+   * Payloads that went before their partition.
+   *
+   * @generated from field: int64 payloads = 5;
+   */
+  payloads: bigint;
+
+  /**
+   * Partitions of payloads, deliveries, look-ups and the journal that were dropped.
+   *
+   * @generated from field: int64 partitions = 6;
+   */
+  partitions: bigint;
+};
+
+/**
+ * Describes the message idemsvc.v1.RetentionInfo.
+ * Use `create(RetentionInfoSchema)` to create a new message.
+ */
+export const RetentionInfoSchema: GenMessage<RetentionInfo> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_operations_service, 6);
 
 /**
  * Limits are the limits in force, in bytes unless said otherwise.
@@ -1017,10 +564,11 @@ export type Limits = Message<"idemsvc.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_idemsvc_v1_operations_service, 11);
+  messageDesc(file_idemsvc_v1_operations_service, 7);
 
 /**
- * OperationsService tells what happened. It changes nothing so far; its reads may come from a replica and lag (index_lag).
+ * OperationsService tells what happened and what holds, and takes an operator's decisions. Its reads may come from a replica and lag
+ * (index_lag).
  *
  * @generated from service idemsvc.v1.OperationsService
  */
@@ -1037,6 +585,93 @@ export const OperationsService: GenService<{
     methodKind: "unary";
     input: typeof GetEventRequestSchema;
     output: typeof GetEventResponseSchema;
+  },
+  /**
+   * GetPolicies tells a namespace's policies, earlier versions of them, and what holds for an event, with the reason of each
+   * default.
+   *
+   * Answers NOT_FOUND for a version that never was. Repeating is harmless.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.GetPolicies
+   */
+  getPolicies: {
+    methodKind: "unary";
+    input: typeof GetPoliciesRequestSchema;
+    output: typeof GetPoliciesResponseSchema;
+  },
+  /**
+   * ApplyPolicies puts all policies of a namespace into force as a new version, on every replica within a second, or with dry_run
+   * tells what that would change. What is wrong with them is told as violations, up to eight, each with its field and limit, and
+   * nothing is changed then.
+   *
+   * Answers POLICIES_CHANGED where another version is in force than the change was made from. Repeating with base_version never
+   * applies twice; policies that are in force already make no new version.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.ApplyPolicies
+   */
+  applyPolicies: {
+    methodKind: "unary";
+    input: typeof ApplyPoliciesRequestSchema;
+    output: typeof ApplyPoliciesResponseSchema;
+  },
+  /**
+   * ListEvents pages through the events of a namespace by a filter: what is held, dead, waiting or stuck, what belongs to a resource or a
+   * correlation, what was first delivered in a time range.
+   *
+   * Every list is served by an index, so a filter needs at least one of: states that all stand for unfinished work (RECEIVED,
+   * PROCESSING, FAILED_RETRYABLE, FAILED_TERMINAL, DEAD_LETTERED, HELD, BLOCKED_LOOP), stuck, replay_failed, resource, correlation_id,
+   * or first_seen_from with first_seen_until at most 31 days apart. Any other is refused with INVALID_ARGUMENT (filter), which says so.
+   * What cannot be read is listed as damaged and never fails a page. Repeating is harmless.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.ListEvents
+   */
+  listEvents: {
+    methodKind: "unary";
+    input: typeof ListEventsRequestSchema;
+    output: typeof ListEventsResponseSchema;
+  },
+  /**
+   * ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
+   *
+   * What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
+   * refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+   * Repeating with the same request_id is answered alike, whatever became of the event since.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.ResolveEvent
+   */
+  resolveEvent: {
+    methodKind: "unary";
+    input: typeof ResolveEventRequestSchema;
+    output: typeof ResolveEventResponseSchema;
+  },
+  /**
+   * ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.
+   *
+   * What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
+   * refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.ResolveSideEffect
+   */
+  resolveSideEffect: {
+    methodKind: "unary";
+    input: typeof ResolveSideEffectRequestSchema;
+    output: typeof ResolveSideEffectResponseSchema;
+  },
+  /**
+   * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+   *
+   * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
+   * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
+   * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
+   * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
+   * which it is refused with OVERLOADED before anything is done.
+   *
+   * @generated from rpc idemsvc.v1.OperationsService.ReplayEvents
+   */
+  replayEvents: {
+    methodKind: "unary";
+    input: typeof ReplayEventsRequestSchema;
+    output: typeof ReplayEventsResponseSchema;
   },
   /**
    * GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.

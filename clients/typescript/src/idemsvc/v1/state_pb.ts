@@ -125,7 +125,7 @@ export const LateReportSchema: GenMessage<LateReport> = /*@__PURE__*/
  */
 export type LateCompletion = Message<"idemsvc.v1.LateCompletion"> & {
   /**
-   * The result it reported. At most 65536 bytes.
+   * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
    *
    * @generated from field: bytes result = 1;
    */
@@ -139,7 +139,7 @@ export type LateCompletion = Message<"idemsvc.v1.LateCompletion"> & {
   contentType: string;
 
   /**
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    *
    * @generated from field: repeated string outputs = 3;
    */

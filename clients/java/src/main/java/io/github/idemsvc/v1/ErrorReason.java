@@ -276,7 +276,8 @@ public enum ErrorReason
   ERROR_REASON_KEY_COLLISION(26),
   /**
    * <pre>
-   * FAILED_PRECONDITION. An operator's decision does not fit the event's state. Nothing was changed.
+   * FAILED_PRECONDITION. An operator's decision does not fit the state of the event or side effect, or its request_id has decided
+   * otherwise before. Nothing was changed.
    * Do: look at the event again.
    * </pre>
    *
@@ -285,13 +286,23 @@ public enum ErrorReason
   ERROR_REASON_NOT_RESOLVABLE(27),
   /**
    * <pre>
-   * FAILED_PRECONDITION. The event is not finished, or a replay of it is under way. Nothing was changed.
-   * Do: look at the event again.
+   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
+   * Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+   * Do: look at the event again; with include_processed what was processed is replayed, too.
    * </pre>
    *
    * <code>ERROR_REASON_REPLAY_REFUSED = 28 [(.idemsvc.v1.grpc_code) = 9];</code>
    */
   ERROR_REASON_REPLAY_REFUSED(28),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION. Somebody else has applied policies since the version that the change was made from. Nothing was changed.
+   * Do: look at the policies in force, make the change from them, apply again.
+   * </pre>
+   *
+   * <code>ERROR_REASON_POLICIES_CHANGED = 40 [(.idemsvc.v1.grpc_code) = 9];</code>
+   */
+  ERROR_REASON_POLICIES_CHANGED(40),
   UNRECOGNIZED(-1),
   ;
 
@@ -564,7 +575,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_KEY_COLLISION_VALUE = 26;
   /**
    * <pre>
-   * FAILED_PRECONDITION. An operator's decision does not fit the event's state. Nothing was changed.
+   * FAILED_PRECONDITION. An operator's decision does not fit the state of the event or side effect, or its request_id has decided
+   * otherwise before. Nothing was changed.
    * Do: look at the event again.
    * </pre>
    *
@@ -573,13 +585,23 @@ public enum ErrorReason
   public static final int ERROR_REASON_NOT_RESOLVABLE_VALUE = 27;
   /**
    * <pre>
-   * FAILED_PRECONDITION. The event is not finished, or a replay of it is under way. Nothing was changed.
-   * Do: look at the event again.
+   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
+   * Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+   * Do: look at the event again; with include_processed what was processed is replayed, too.
    * </pre>
    *
    * <code>ERROR_REASON_REPLAY_REFUSED = 28 [(.idemsvc.v1.grpc_code) = 9];</code>
    */
   public static final int ERROR_REASON_REPLAY_REFUSED_VALUE = 28;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION. Somebody else has applied policies since the version that the change was made from. Nothing was changed.
+   * Do: look at the policies in force, make the change from them, apply again.
+   * </pre>
+   *
+   * <code>ERROR_REASON_POLICIES_CHANGED = 40 [(.idemsvc.v1.grpc_code) = 9];</code>
+   */
+  public static final int ERROR_REASON_POLICIES_CHANGED_VALUE = 40;
 
 
   public final int getNumber() {
@@ -635,6 +657,7 @@ public enum ErrorReason
       case 26: return ERROR_REASON_KEY_COLLISION;
       case 27: return ERROR_REASON_NOT_RESOLVABLE;
       case 28: return ERROR_REASON_REPLAY_REFUSED;
+      case 40: return ERROR_REASON_POLICIES_CHANGED;
       default: return null;
     }
   }

@@ -54,7 +54,7 @@ public final class ErrorsProto extends com.google.protobuf.GeneratedFile {
       ".DurationR\nretryAfter\022?\n\010metadata\030\006 \003(\0132" +
       "#.idemsvc.v1.ItemError.MetadataEntryR\010me" +
       "tadata\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003ke" +
-      "y\022\024\n\005value\030\002 \001(\tR\005value:\0028\001*\372\010\n\013ErrorRea" +
+      "y\022\024\n\005value\030\002 \001(\tR\005value:\0028\001*\243\t\n\013ErrorRea" +
       "son\022\034\n\030ERROR_REASON_UNSPECIFIED\020\000\022!\n\027ERR" +
       "OR_REASON_CLAIM_LOST\020\001\032\004\360\307\030\t\022$\n\032ERROR_RE" +
       "ASON_CLAIM_EXPIRED\020\002\032\004\360\307\030\t\022$\n\032ERROR_REAS" +
@@ -83,11 +83,12 @@ public final class ErrorsProto extends com.google.protobuf.GeneratedFile {
       "NOWN_MACHINE\020\031\032\004\360\307\030\003\022$\n\032ERROR_REASON_KEY" +
       "_COLLISION\020\032\032\004\360\307\030\t\022%\n\033ERROR_REASON_NOT_R" +
       "ESOLVABLE\020\033\032\004\360\307\030\t\022%\n\033ERROR_REASON_REPLAY" +
-      "_REFUSED\020\034\032\004\360\307\030\tB\247\001\n\024io.github.idemsvc.v" +
-      "1B\013ErrorsProtoP\001Z9github.com/idemsvc/ide" +
-      "msvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IX" +
-      "X\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1" +
-      "\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
+      "_REFUSED\020\034\032\004\360\307\030\t\022\'\n\035ERROR_REASON_POLICIE" +
+      "S_CHANGED\020(\032\004\360\307\030\tB\247\001\n\024io.github.idemsvc." +
+      "v1B\013ErrorsProtoP\001Z9github.com/idemsvc/id" +
+      "emsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003I" +
+      "XX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V" +
+      "1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

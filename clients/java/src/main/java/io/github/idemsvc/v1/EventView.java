@@ -367,7 +367,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.idemsvc.v1.EventRef> consequences_;
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -378,7 +378,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -390,7 +390,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -401,7 +401,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -412,7 +412,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2371,7 +2371,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2385,7 +2385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2399,7 +2399,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2413,7 +2413,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2432,7 +2432,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2450,7 +2450,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2468,7 +2468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2487,7 +2487,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2505,7 +2505,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2523,7 +2523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2542,7 +2542,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2559,7 +2559,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2576,7 +2576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2587,7 +2587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2601,7 +2601,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2616,7 +2616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2627,7 +2627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -2639,7 +2639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+     * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
      * </pre>
      *
      * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>

@@ -214,7 +214,7 @@ public interface EventViewOrBuilder extends
 
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -223,7 +223,7 @@ public interface EventViewOrBuilder extends
       getConsequencesList();
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -231,7 +231,7 @@ public interface EventViewOrBuilder extends
   io.github.idemsvc.v1.EventRef getConsequences(int index);
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -239,7 +239,7 @@ public interface EventViewOrBuilder extends
   int getConsequencesCount();
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>
@@ -248,7 +248,7 @@ public interface EventViewOrBuilder extends
       getConsequencesOrBuilderList();
   /**
    * <pre>
-   * Events that name this one as their cause, as far as the reply has room. Filled by servers whose features name "consequences".
+   * Events that name this one as their cause, at most 50. Filled by servers whose features name "consequences".
    * </pre>
    *
    * <code>repeated .idemsvc.v1.EventRef consequences = 10 [json_name = "consequences"];</code>

@@ -325,6 +325,44 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int RETENTION_FIELD_NUMBER = 9;
+  private io.github.idemsvc.v1.RetentionInfo retention_;
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   * @return Whether the retention field is set.
+   */
+  @java.lang.Override
+  public boolean hasRetention() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   * @return The retention.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.RetentionInfo getRetention() {
+    return retention_ == null ? io.github.idemsvc.v1.RetentionInfo.getDefaultInstance() : retention_;
+  }
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.RetentionInfoOrBuilder getRetentionOrBuilder() {
+    return retention_ == null ? io.github.idemsvc.v1.RetentionInfo.getDefaultInstance() : retention_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -363,6 +401,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(storage_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 8, storage_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(9, getRetention());
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -400,6 +441,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(storage_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(8, storage_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getRetention());
     }
     return size;
   }
@@ -447,6 +492,11 @@ private static final long serialVersionUID = 0L;
         != other.getEpoch()) return false;
     if (!getStorage()
         .equals(other.getStorage())) return false;
+    if (hasRetention() != other.hasRetention()) return false;
+    if (hasRetention()) {
+      if (!getRetention()
+          .equals(other.getRetention())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -483,6 +533,10 @@ private static final long serialVersionUID = 0L;
         getEpoch());
     hash = (37 * hash) + STORAGE_FIELD_NUMBER;
     hash = (53 * hash) + getStorage().hashCode();
+    if (hasRetention()) {
+      hash = (37 * hash) + RETENTION_FIELD_NUMBER;
+      hash = (53 * hash) + getRetention().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -619,6 +673,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetLimitsFieldBuilder();
         internalGetDatabaseTimeFieldBuilder();
+        internalGetRetentionFieldBuilder();
       }
     }
     @java.lang.Override
@@ -642,6 +697,11 @@ private static final long serialVersionUID = 0L;
       }
       epoch_ = 0L;
       storage_ = "";
+      retention_ = null;
+      if (retentionBuilder_ != null) {
+        retentionBuilder_.dispose();
+        retentionBuilder_ = null;
+      }
       return this;
     }
 
@@ -707,6 +767,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.storage_ = storage_;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.retention_ = retentionBuilder_ == null
+            ? retention_
+            : retentionBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -756,6 +822,9 @@ private static final long serialVersionUID = 0L;
         storage_ = other.storage_;
         bitField0_ |= 0x00000080;
         onChanged();
+      }
+      if (other.hasRetention()) {
+        mergeRetention(other.getRetention());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -825,6 +894,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  internalGetRetentionFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1613,6 +1689,161 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000080;
       onChanged();
       return this;
+    }
+
+    private io.github.idemsvc.v1.RetentionInfo retention_;
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.RetentionInfo, io.github.idemsvc.v1.RetentionInfo.Builder, io.github.idemsvc.v1.RetentionInfoOrBuilder> retentionBuilder_;
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     * @return Whether the retention field is set.
+     */
+    public boolean hasRetention() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     * @return The retention.
+     */
+    public io.github.idemsvc.v1.RetentionInfo getRetention() {
+      if (retentionBuilder_ == null) {
+        return retention_ == null ? io.github.idemsvc.v1.RetentionInfo.getDefaultInstance() : retention_;
+      } else {
+        return retentionBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public Builder setRetention(io.github.idemsvc.v1.RetentionInfo value) {
+      if (retentionBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        retention_ = value;
+      } else {
+        retentionBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public Builder setRetention(
+        io.github.idemsvc.v1.RetentionInfo.Builder builderForValue) {
+      if (retentionBuilder_ == null) {
+        retention_ = builderForValue.build();
+      } else {
+        retentionBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public Builder mergeRetention(io.github.idemsvc.v1.RetentionInfo value) {
+      if (retentionBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          retention_ != null &&
+          retention_ != io.github.idemsvc.v1.RetentionInfo.getDefaultInstance()) {
+          getRetentionBuilder().mergeFrom(value);
+        } else {
+          retention_ = value;
+        }
+      } else {
+        retentionBuilder_.mergeFrom(value);
+      }
+      if (retention_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public Builder clearRetention() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      retention_ = null;
+      if (retentionBuilder_ != null) {
+        retentionBuilder_.dispose();
+        retentionBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public io.github.idemsvc.v1.RetentionInfo.Builder getRetentionBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return internalGetRetentionFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    public io.github.idemsvc.v1.RetentionInfoOrBuilder getRetentionOrBuilder() {
+      if (retentionBuilder_ != null) {
+        return retentionBuilder_.getMessageOrBuilder();
+      } else {
+        return retention_ == null ?
+            io.github.idemsvc.v1.RetentionInfo.getDefaultInstance() : retention_;
+      }
+    }
+    /**
+     * <pre>
+     * What was removed because its retention was over.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.RetentionInfo, io.github.idemsvc.v1.RetentionInfo.Builder, io.github.idemsvc.v1.RetentionInfoOrBuilder> 
+        internalGetRetentionFieldBuilder() {
+      if (retentionBuilder_ == null) {
+        retentionBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.RetentionInfo, io.github.idemsvc.v1.RetentionInfo.Builder, io.github.idemsvc.v1.RetentionInfoOrBuilder>(
+                getRetention(),
+                getParentForChildren(),
+                isClean());
+        retention_ = null;
+      }
+      return retentionBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:idemsvc.v1.GetServerInfoResponse)

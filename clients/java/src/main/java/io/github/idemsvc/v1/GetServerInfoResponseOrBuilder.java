@@ -174,4 +174,31 @@ public interface GetServerInfoResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStorageBytes();
+
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   * @return Whether the retention field is set.
+   */
+  boolean hasRetention();
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   * @return The retention.
+   */
+  io.github.idemsvc.v1.RetentionInfo getRetention();
+  /**
+   * <pre>
+   * What was removed because its retention was over.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.RetentionInfo retention = 9 [json_name = "retention"];</code>
+   */
+  io.github.idemsvc.v1.RetentionInfoOrBuilder getRetentionOrBuilder();
 }

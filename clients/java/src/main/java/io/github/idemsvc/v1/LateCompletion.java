@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString result_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The result it reported. At most 65536 bytes.
+   * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
    * </pre>
    *
    * <code>bytes result = 1 [json_name = "result"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString result_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The result it reported. At most 65536 bytes.
+     * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
      * </pre>
      *
      * <code>bytes result = 1 [json_name = "result"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result it reported. At most 65536 bytes.
+     * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
      * </pre>
      *
      * <code>bytes result = 1 [json_name = "result"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result it reported. At most 65536 bytes.
+     * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
      * </pre>
      *
      * <code>bytes result = 1 [json_name = "result"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -805,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Business rows it says it made.
+     * Business rows it says it made. Empty: they are not kept.
      * </pre>
      *
      * <code>repeated string outputs = 3 [json_name = "outputs"];</code>

@@ -12,7 +12,7 @@ public interface LateCompletionOrBuilder extends
 
   /**
    * <pre>
-   * The result it reported. At most 65536 bytes.
+   * The result it reported, if it has at most 1024 bytes: larger ones are not kept.
    * </pre>
    *
    * <code>bytes result = 1 [json_name = "result"];</code>
@@ -42,7 +42,7 @@ public interface LateCompletionOrBuilder extends
 
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -52,7 +52,7 @@ public interface LateCompletionOrBuilder extends
       getOutputsList();
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -61,7 +61,7 @@ public interface LateCompletionOrBuilder extends
   int getOutputsCount();
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>
@@ -71,7 +71,7 @@ public interface LateCompletionOrBuilder extends
   java.lang.String getOutputs(int index);
   /**
    * <pre>
-   * Business rows it says it made.
+   * Business rows it says it made. Empty: they are not kept.
    * </pre>
    *
    * <code>repeated string outputs = 3 [json_name = "outputs"];</code>

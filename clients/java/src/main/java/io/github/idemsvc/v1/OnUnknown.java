@@ -17,7 +17,7 @@ public enum OnUnknown
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * HOLD.
+   * Take the policy's value (default HOLD).
    * </pre>
    *
    * <code>ON_UNKNOWN_UNSPECIFIED = 0;</code>
@@ -53,7 +53,7 @@ public enum OnUnknown
   }
   /**
    * <pre>
-   * HOLD.
+   * Take the policy's value (default HOLD).
    * </pre>
    *
    * <code>ON_UNKNOWN_UNSPECIFIED = 0;</code>

@@ -47,31 +47,6 @@ public final class OperationsServiceProto extends com.google.protobuf.GeneratedF
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_idemsvc_v1_DeliveryView_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_idemsvc_v1_ConsumerView_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_idemsvc_v1_ConsumerView_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_idemsvc_v1_AttemptView_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_idemsvc_v1_AttemptView_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_idemsvc_v1_CurrentClaimView_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_idemsvc_v1_CurrentClaimView_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_idemsvc_v1_ResourceView_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_idemsvc_v1_ResourceView_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_idemsvc_v1_WaitingView_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_idemsvc_v1_WaitingView_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_idemsvc_v1_GetServerInfoRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -81,6 +56,11 @@ public final class OperationsServiceProto extends com.google.protobuf.GeneratedF
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_idemsvc_v1_GetServerInfoResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_RetentionInfo_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_RetentionInfo_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_idemsvc_v1_Limits_descriptor;
   static final 
@@ -97,168 +77,120 @@ public final class OperationsServiceProto extends com.google.protobuf.GeneratedF
     java.lang.String[] descriptorData = {
       "\n#idemsvc/v1/operations_service.proto\022\ni" +
       "demsvc.v1\032\036google/protobuf/duration.prot" +
-      "o\032\037google/protobuf/timestamp.proto\032\030idem" +
-      "svc/v1/blocker.proto\032\026idemsvc/v1/claim.p" +
-      "roto\032\031idemsvc/v1/delivery.proto\032\027idemsvc" +
-      "/v1/effect.proto\032\026idemsvc/v1/event.proto" +
-      "\032\030idemsvc/v1/options.proto\032\026idemsvc/v1/s" +
-      "tate.proto\032\030idemsvc/v1/version.proto\"\364\001\n" +
-      "\017GetEventRequest\022\034\n\tnamespace\030\001 \001(\tR\tnam" +
-      "espace\022\026\n\006source\030\002 \001(\tR\006source\022\031\n\010event_" +
-      "id\030\003 \001(\tR\007eventId\022\'\n\017include_payload\030\004 \001" +
-      "(\010R\016includePayload\022\'\n\017include_results\030\005 " +
-      "\001(\010R\016includeResults\022>\n\033include_rejected_" +
-      "deliveries\030\006 \001(\010R\031includeRejectedDeliver" +
-      "ies\"\227\001\n\020GetEventResponse\022-\n\006events\030\001 \003(\013" +
-      "2\025.idemsvc.v1.EventViewR\006events\0226\n\tindex" +
-      "_lag\030\002 \001(\0132\031.google.protobuf.DurationR\010i" +
-      "ndexLag\022\034\n\ttruncated\030\003 \001(\010R\ttruncated\"\243\004" +
-      "\n\tEventView\022\'\n\005event\030\001 \001(\0132\021.idemsvc.v1." +
-      "EventR\005event\022!\n\014payload_size\030\002 \001(\003R\013payl" +
-      "oadSize\022!\n\014payload_gone\030\003 \001(\010R\013payloadGo" +
-      "ne\022\'\n\017payload_omitted\030\004 \001(\010R\016payloadOmit" +
-      "ted\022>\n\rfirst_seen_at\030\005 \001(\0132\032.google.prot" +
-      "obuf.TimestampR\013firstSeenAt\0220\n\024first_del" +
-      "ivery_trace\030\006 \001(\tR\022firstDeliveryTrace\0228\n" +
-      "\ndeliveries\030\007 \003(\0132\030.idemsvc.v1.DeliveryV" +
-      "iewR\ndeliveries\022-\n\022deliveries_omitted\030\010 " +
-      "\001(\003R\021deliveriesOmitted\0226\n\tconsumers\030\t \003(" +
-      "\0132\030.idemsvc.v1.ConsumerViewR\tconsumers\0228" +
-      "\n\014consequences\030\n \003(\0132\024.idemsvc.v1.EventR" +
-      "efR\014consequences\0221\n\024consequences_omitted" +
-      "\030\013 \001(\010R\023consequencesOmitted\"\252\003\n\014Delivery" +
-      "View\0220\n\010delivery\030\001 \001(\0132\024.idemsvc.v1.Deli" +
-      "veryR\010delivery\0229\n\013disposition\030\002 \001(\0162\027.id" +
-      "emsvc.v1.DispositionR\013disposition\0221\n\tano" +
-      "malies\030\003 \003(\0162\023.idemsvc.v1.AnomalyR\tanoma" +
-      "lies\022;\n\013recorded_at\030\004 \001(\0132\032.google.proto" +
-      "buf.TimestampR\nrecordedAt\022\034\n\tconsumers\030\005" +
-      " \003(\tR\tconsumers\022!\n\014payload_hash\030\006 \001(\014R\013p" +
-      "ayloadHash\0222\n\006answer\030\007 \001(\0132\032.idemsvc.v1." +
-      "DeliveryAnswerR\006answer\022\024\n\005trace\030\010 \001(\tR\005t" +
-      "race\0222\n\007outcome\030\t \001(\0162\030.idemsvc.v1.Claim" +
-      "OutcomeR\007outcome\"\276\n\n\014ConsumerView\022\032\n\010con" +
-      "sumer\030\001 \001(\tR\010consumer\022,\n\005state\030\002 \001(\0162\026.i" +
-      "demsvc.v1.EventStateR\005state\022\026\n\006reason\030\003 " +
-      "\001(\tR\006reason\0227\n\013held_reason\030\004 \001(\0162\026.idems" +
-      "vc.v1.HeldReasonR\nheldReason\022%\n\016attempts" +
-      "_total\030\005 \001(\005R\rattemptsTotal\022\024\n\005round\030\006 \001" +
-      "(\005R\005round\022%\n\016round_attempts\030\007 \001(\005R\rround" +
-      "Attempts\022!\n\014max_attempts\030\010 \001(\005R\013maxAttem" +
-      "pts\0223\n\010attempts\030\t \003(\0132\027.idemsvc.v1.Attem" +
-      "ptViewR\010attempts\022)\n\020attempts_omitted\030\n \001" +
-      "(\005R\017attemptsOmitted\0222\n\005claim\030\013 \001(\0132\034.ide" +
-      "msvc.v1.CurrentClaimViewR\005claim\0220\n\007effec" +
-      "ts\030\014 \003(\0132\026.idemsvc.v1.SideEffectR\007effect" +
-      "s\022\'\n\017effects_omitted\030\r \001(\005R\016effectsOmitt" +
-      "ed\0226\n\tresources\030\016 \003(\0132\030.idemsvc.v1.Resou" +
-      "rceViewR\tresources\022:\n\nlast_error\030\017 \001(\0132\033" +
-      ".idemsvc.v1.ProcessingErrorR\tlastError\022\037" +
-      "\n\013result_size\030\020 \001(\003R\nresultSize\022\026\n\006resul" +
-      "t\030\021 \001(\014R\006result\022.\n\023result_content_type\030\022" +
-      " \001(\tR\021resultContentType\022%\n\016result_omitte" +
-      "d\030\023 \001(\010R\rresultOmitted\022\037\n\013result_gone\030\024 " +
-      "\001(\010R\nresultGone\022\030\n\007outputs\030\025 \003(\tR\007output" +
-      "s\0221\n\007waiting\030\026 \001(\0132\027.idemsvc.v1.WaitingV" +
-      "iewR\007waiting\022B\n\017next_attempt_at\030\027 \001(\0132\032." +
-      "google.protobuf.TimestampR\rnextAttemptAt" +
-      "\022>\n\rfirst_seen_at\030\030 \001(\0132\032.google.protobu" +
-      "f.TimestampR\013firstSeenAt\0229\n\nsettled_at\030\031" +
-      " \001(\0132\032.google.protobuf.TimestampR\tsettle" +
-      "dAt\0227\n\013stale_claim\030\032 \001(\0162\026.idemsvc.v1.St" +
-      "aleClaimR\nstaleClaim\022,\n\022replay_in_progre" +
-      "ss\030\033 \001(\010R\020replayInProgress\0225\n\nsettled_as" +
-      "\030\034 \001(\0162\026.idemsvc.v1.EventStateR\tsettledA" +
-      "s\022-\n\007version\030\035 \001(\0132\023.idemsvc.v1.VersionR" +
-      "\007version\022\037\n\013row_version\030\036 \001(\003R\nrowVersio" +
-      "n\"\310\004\n\013AttemptView\022\030\n\007attempt\030\001 \001(\005R\007atte" +
-      "mpt\022\024\n\005round\030\002 \001(\005R\005round\022\024\n\005fence\030\003 \001(\003" +
-      "R\005fence\022\035\n\nlane_fence\030\004 \001(\003R\tlaneFence\0229" +
-      "\n\nstarted_at\030\005 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\tstartedAt\0225\n\010ended_at\030\006 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\007endedAt\022(\n\003end\030" +
-      "\007 \001(\0162\026.idemsvc.v1.AttemptEndR\003end\0221\n\005er" +
-      "ror\030\010 \001(\0132\033.idemsvc.v1.ProcessingErrorR\005" +
-      "error\022\024\n\005owner\030\t \001(\tR\005owner\022\033\n\tis_replay" +
-      "\030\n \001(\010R\010isReplay\022\022\n\004late\030\013 \001(\010R\004late\022\030\n\007" +
-      "counted\030\014 \001(\010R\007counted\022\037\n\013result_size\030\r " +
-      "\001(\003R\nresultSize\022!\n\014payload_hash\030\016 \001(\014R\013p" +
-      "ayloadHash\0229\n\014late_reports\030\017 \003(\0132\026.idems" +
-      "vc.v1.LateReportR\013lateReports\022%\n\016release" +
-      "_reason\030\020 \001(\tR\rreleaseReason\"\226\002\n\020Current" +
-      "ClaimView\022\024\n\005owner\030\001 \001(\tR\005owner\022\024\n\005fence" +
-      "\030\002 \001(\003R\005fence\022\035\n\nlane_fence\030\003 \001(\003R\tlaneF" +
-      "ence\0229\n\ngranted_at\030\004 \001(\0132\032.google.protob" +
-      "uf.TimestampR\tgrantedAt\022D\n\020lease_expires" +
-      "_at\030\005 \001(\0132\032.google.protobuf.TimestampR\016l" +
-      "easeExpiresAt\022\034\n\treentries\030\006 \001(\005R\treentr" +
-      "ies\022\030\n\007attempt\030\007 \001(\005R\007attempt\"\374\002\n\014Resour" +
-      "ceView\0220\n\010resource\030\001 \001(\0132\024.idemsvc.v1.Re" +
-      "sourceR\010resource\022,\n\004mode\030\002 \001(\0162\030.idemsvc" +
-      ".v1.OrderingModeR\004mode\022<\n\017applied_versio" +
-      "n\030\003 \001(\0132\023.idemsvc.v1.VersionR\016appliedVer" +
-      "sion\0223\n\napplied_by\030\004 \001(\0132\024.idemsvc.v1.Ev" +
-      "entKeyR\tappliedBy\022#\n\rcurrent_state\030\005 \001(\t" +
-      "R\014currentState\0223\n\nlane_owner\030\006 \001(\0132\024.ide" +
-      "msvc.v1.EventKeyR\tlaneOwner\022\035\n\nlane_fenc" +
-      "e\030\007 \001(\003R\tlaneFence\022 \n\013fingerprint\030\010 \001(\014R" +
-      "\013fingerprint\"\273\001\n\013WaitingView\0227\n\013waiting_" +
-      "for\030\001 \001(\0162\026.idemsvc.v1.WaitingForR\nwaiti" +
-      "ngFor\022?\n\rwaiting_since\030\002 \001(\0132\032.google.pr" +
-      "otobuf.TimestampR\014waitingSince\0222\n\nblocke" +
-      "d_by\030\003 \001(\0132\023.idemsvc.v1.BlockerR\tblocked" +
-      "By\"\026\n\024GetServerInfoRequest\"\311\002\n\025GetServer" +
-      "InfoResponse\022\030\n\007version\030\001 \001(\tR\007version\022%" +
-      "\n\016schema_version\030\002 \001(\003R\rschemaVersion\0226\n" +
-      "\027required_schema_version\030\003 \001(\003R\025required" +
-      "SchemaVersion\022*\n\006limits\030\004 \001(\0132\022.idemsvc." +
-      "v1.LimitsR\006limits\022\032\n\010features\030\005 \003(\tR\010fea" +
-      "tures\022?\n\rdatabase_time\030\006 \001(\0132\032.google.pr" +
-      "otobuf.TimestampR\014databaseTime\022\024\n\005epoch\030" +
-      "\007 \001(\003R\005epoch\022\030\n\007storage\030\010 \001(\tR\007storage\"\361" +
-      "\005\n\006Limits\022+\n\022max_key_part_bytes\030\001 \001(\003R\017m" +
-      "axKeyPartBytes\022,\n\022max_identity_bytes\030\002 \001" +
-      "(\003R\020maxIdentityBytes\022*\n\021max_payload_byte" +
-      "s\030\003 \001(\003R\017maxPayloadBytes\022(\n\020max_result_b" +
-      "ytes\030\004 \001(\003R\016maxResultBytes\022*\n\021max_messag" +
-      "e_bytes\030\005 \001(\003R\017maxMessageBytes\022&\n\017max_ba" +
-      "tch_items\030\006 \001(\005R\rmaxBatchItems\0225\n\027max_er" +
-      "ror_message_bytes\030\007 \001(\003R\024maxErrorMessage" +
-      "Bytes\022\037\n\013max_headers\030\010 \001(\005R\nmaxHeaders\022\037" +
-      "\n\013max_outputs\030\t \001(\005R\nmaxOutputs\022\037\n\013max_e" +
-      "ffects\030\n \001(\005R\nmaxEffects\022(\n\020max_effect_b" +
-      "ytes\030\013 \001(\003R\016maxEffectBytes\0225\n\027max_effect" +
-      "_intent_bytes\030\014 \001(\003R\024maxEffectIntentByte" +
-      "s\0226\n\tmin_lease\030\r \001(\0132\031.google.protobuf.D" +
-      "urationR\010minLease\0226\n\tmax_lease\030\016 \001(\0132\031.g" +
-      "oogle.protobuf.DurationR\010maxLease\0224\n\010max" +
-      "_wait\030\017 \001(\0132\031.google.protobuf.DurationR\007" +
-      "maxWait\022A\n\017max_retry_after\030\020 \001(\0132\031.googl" +
-      "e.protobuf.DurationR\rmaxRetryAfter2\274\001\n\021O" +
-      "perationsService\022K\n\010GetEvent\022\033.idemsvc.v" +
-      "1.GetEventRequest\032\034.idemsvc.v1.GetEventR" +
-      "esponse\"\004\350\307\030\002\022Z\n\rGetServerInfo\022 .idemsvc" +
-      ".v1.GetServerInfoRequest\032!.idemsvc.v1.Ge" +
-      "tServerInfoResponse\"\004\350\307\030\005B\262\001\n\024io.github." +
-      "idemsvc.v1B\026OperationsServiceProtoP\001Z9gi" +
-      "thub.com/idemsvc/idemsvc/api/proto/idems" +
-      "vc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIde" +
-      "msvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idems" +
-      "vc::V1b\006proto3"
+      "o\032\037google/protobuf/timestamp.proto\032\026idem" +
+      "svc/v1/claim.proto\032\036idemsvc/v1/consumer_" +
+      "view.proto\032\031idemsvc/v1/delivery.proto\032\026i" +
+      "demsvc/v1/event.proto\032\025idemsvc/v1/list.p" +
+      "roto\032\030idemsvc/v1/options.proto\032\027idemsvc/" +
+      "v1/policy.proto\032\027idemsvc/v1/replay.proto" +
+      "\032\030idemsvc/v1/resolve.proto\"\364\001\n\017GetEventR" +
+      "equest\022\034\n\tnamespace\030\001 \001(\tR\tnamespace\022\026\n\006" +
+      "source\030\002 \001(\tR\006source\022\031\n\010event_id\030\003 \001(\tR\007" +
+      "eventId\022\'\n\017include_payload\030\004 \001(\010R\016includ" +
+      "ePayload\022\'\n\017include_results\030\005 \001(\010R\016inclu" +
+      "deResults\022>\n\033include_rejected_deliveries" +
+      "\030\006 \001(\010R\031includeRejectedDeliveries\"\227\001\n\020Ge" +
+      "tEventResponse\022-\n\006events\030\001 \003(\0132\025.idemsvc" +
+      ".v1.EventViewR\006events\0226\n\tindex_lag\030\002 \001(\013" +
+      "2\031.google.protobuf.DurationR\010indexLag\022\034\n" +
+      "\ttruncated\030\003 \001(\010R\ttruncated\"\243\004\n\tEventVie" +
+      "w\022\'\n\005event\030\001 \001(\0132\021.idemsvc.v1.EventR\005eve" +
+      "nt\022!\n\014payload_size\030\002 \001(\003R\013payloadSize\022!\n" +
+      "\014payload_gone\030\003 \001(\010R\013payloadGone\022\'\n\017payl" +
+      "oad_omitted\030\004 \001(\010R\016payloadOmitted\022>\n\rfir" +
+      "st_seen_at\030\005 \001(\0132\032.google.protobuf.Times" +
+      "tampR\013firstSeenAt\0220\n\024first_delivery_trac" +
+      "e\030\006 \001(\tR\022firstDeliveryTrace\0228\n\ndeliverie" +
+      "s\030\007 \003(\0132\030.idemsvc.v1.DeliveryViewR\ndeliv" +
+      "eries\022-\n\022deliveries_omitted\030\010 \001(\003R\021deliv" +
+      "eriesOmitted\0226\n\tconsumers\030\t \003(\0132\030.idemsv" +
+      "c.v1.ConsumerViewR\tconsumers\0228\n\014conseque" +
+      "nces\030\n \003(\0132\024.idemsvc.v1.EventRefR\014conseq" +
+      "uences\0221\n\024consequences_omitted\030\013 \001(\010R\023co" +
+      "nsequencesOmitted\"\252\003\n\014DeliveryView\0220\n\010de" +
+      "livery\030\001 \001(\0132\024.idemsvc.v1.DeliveryR\010deli" +
+      "very\0229\n\013disposition\030\002 \001(\0162\027.idemsvc.v1.D" +
+      "ispositionR\013disposition\0221\n\tanomalies\030\003 \003" +
+      "(\0162\023.idemsvc.v1.AnomalyR\tanomalies\022;\n\013re" +
+      "corded_at\030\004 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\nrecordedAt\022\034\n\tconsumers\030\005 \003(\tR\tcons" +
+      "umers\022!\n\014payload_hash\030\006 \001(\014R\013payloadHash" +
+      "\0222\n\006answer\030\007 \001(\0132\032.idemsvc.v1.DeliveryAn" +
+      "swerR\006answer\022\024\n\005trace\030\010 \001(\tR\005trace\0222\n\007ou" +
+      "tcome\030\t \001(\0162\030.idemsvc.v1.ClaimOutcomeR\007o" +
+      "utcome\"\026\n\024GetServerInfoRequest\"\202\003\n\025GetSe" +
+      "rverInfoResponse\022\030\n\007version\030\001 \001(\tR\007versi" +
+      "on\022%\n\016schema_version\030\002 \001(\003R\rschemaVersio" +
+      "n\0226\n\027required_schema_version\030\003 \001(\003R\025requ" +
+      "iredSchemaVersion\022*\n\006limits\030\004 \001(\0132\022.idem" +
+      "svc.v1.LimitsR\006limits\022\032\n\010features\030\005 \003(\tR" +
+      "\010features\022?\n\rdatabase_time\030\006 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\014databaseTime\022\024\n\005ep" +
+      "och\030\007 \001(\003R\005epoch\022\030\n\007storage\030\010 \001(\tR\007stora" +
+      "ge\0227\n\tretention\030\t \001(\0132\031.idemsvc.v1.Reten" +
+      "tionInfoR\tretention\"\324\001\n\rRetentionInfo\0227\n" +
+      "\tpassed_at\030\001 \001(\0132\032.google.protobuf.Times" +
+      "tampR\010passedAt\022\026\n\006events\030\002 \001(\003R\006events\022\030" +
+      "\n\007effects\030\003 \001(\003R\007effects\022\034\n\tresources\030\004 " +
+      "\001(\003R\tresources\022\032\n\010payloads\030\005 \001(\003R\010payloa" +
+      "ds\022\036\n\npartitions\030\006 \001(\003R\npartitions\"\361\005\n\006L" +
+      "imits\022+\n\022max_key_part_bytes\030\001 \001(\003R\017maxKe" +
+      "yPartBytes\022,\n\022max_identity_bytes\030\002 \001(\003R\020" +
+      "maxIdentityBytes\022*\n\021max_payload_bytes\030\003 " +
+      "\001(\003R\017maxPayloadBytes\022(\n\020max_result_bytes" +
+      "\030\004 \001(\003R\016maxResultBytes\022*\n\021max_message_by" +
+      "tes\030\005 \001(\003R\017maxMessageBytes\022&\n\017max_batch_" +
+      "items\030\006 \001(\005R\rmaxBatchItems\0225\n\027max_error_" +
+      "message_bytes\030\007 \001(\003R\024maxErrorMessageByte" +
+      "s\022\037\n\013max_headers\030\010 \001(\005R\nmaxHeaders\022\037\n\013ma" +
+      "x_outputs\030\t \001(\005R\nmaxOutputs\022\037\n\013max_effec" +
+      "ts\030\n \001(\005R\nmaxEffects\022(\n\020max_effect_bytes" +
+      "\030\013 \001(\003R\016maxEffectBytes\0225\n\027max_effect_int" +
+      "ent_bytes\030\014 \001(\003R\024maxEffectIntentBytes\0226\n" +
+      "\tmin_lease\030\r \001(\0132\031.google.protobuf.Durat" +
+      "ionR\010minLease\0226\n\tmax_lease\030\016 \001(\0132\031.googl" +
+      "e.protobuf.DurationR\010maxLease\0224\n\010max_wai" +
+      "t\030\017 \001(\0132\031.google.protobuf.DurationR\007maxW" +
+      "ait\022A\n\017max_retry_after\030\020 \001(\0132\031.google.pr" +
+      "otobuf.DurationR\rmaxRetryAfter2\333\005\n\021Opera" +
+      "tionsService\022K\n\010GetEvent\022\033.idemsvc.v1.Ge" +
+      "tEventRequest\032\034.idemsvc.v1.GetEventRespo" +
+      "nse\"\004\350\307\030\002\022T\n\013GetPolicies\022\036.idemsvc.v1.Ge" +
+      "tPoliciesRequest\032\037.idemsvc.v1.GetPolicie" +
+      "sResponse\"\004\350\307\030\002\022Z\n\rApplyPolicies\022 .idems" +
+      "vc.v1.ApplyPoliciesRequest\032!.idemsvc.v1." +
+      "ApplyPoliciesResponse\"\004\350\307\030\004\022Q\n\nListEvent" +
+      "s\022\035.idemsvc.v1.ListEventsRequest\032\036.idems" +
+      "vc.v1.ListEventsResponse\"\004\350\307\030\002\022W\n\014Resolv" +
+      "eEvent\022\037.idemsvc.v1.ResolveEventRequest\032" +
+      " .idemsvc.v1.ResolveEventResponse\"\004\350\307\030\003\022" +
+      "f\n\021ResolveSideEffect\022$.idemsvc.v1.Resolv" +
+      "eSideEffectRequest\032%.idemsvc.v1.ResolveS" +
+      "ideEffectResponse\"\004\350\307\030\003\022W\n\014ReplayEvents\022" +
+      "\037.idemsvc.v1.ReplayEventsRequest\032 .idems" +
+      "vc.v1.ReplayEventsResponse\"\004\350\307\030\003\022Z\n\rGetS" +
+      "erverInfo\022 .idemsvc.v1.GetServerInfoRequ" +
+      "est\032!.idemsvc.v1.GetServerInfoResponse\"\004" +
+      "\350\307\030\005B\262\001\n\024io.github.idemsvc.v1B\026Operation" +
+      "sServiceProtoP\001Z9github.com/idemsvc/idem" +
+      "svc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX" +
+      "\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\" +
+      "GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
           com.google.protobuf.TimestampProto.getDescriptor(),
-          io.github.idemsvc.v1.BlockerProto.getDescriptor(),
           io.github.idemsvc.v1.ClaimProto.getDescriptor(),
+          io.github.idemsvc.v1.ConsumerViewProto.getDescriptor(),
           io.github.idemsvc.v1.DeliveryProto.getDescriptor(),
-          io.github.idemsvc.v1.EffectProto.getDescriptor(),
           io.github.idemsvc.v1.EventProto.getDescriptor(),
+          io.github.idemsvc.v1.ListProto.getDescriptor(),
           io.github.idemsvc.v1.OptionsProto.getDescriptor(),
-          io.github.idemsvc.v1.StateProto.getDescriptor(),
-          io.github.idemsvc.v1.VersionProto.getDescriptor(),
+          io.github.idemsvc.v1.PolicyProto.getDescriptor(),
+          io.github.idemsvc.v1.ReplayProto.getDescriptor(),
+          io.github.idemsvc.v1.ResolveProto.getDescriptor(),
         });
     internal_static_idemsvc_v1_GetEventRequest_descriptor =
       getDescriptor().getMessageType(0);
@@ -284,50 +216,26 @@ public final class OperationsServiceProto extends com.google.protobuf.GeneratedF
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_DeliveryView_descriptor,
         new java.lang.String[] { "Delivery", "Disposition", "Anomalies", "RecordedAt", "Consumers", "PayloadHash", "Answer", "Trace", "Outcome", });
-    internal_static_idemsvc_v1_ConsumerView_descriptor =
-      getDescriptor().getMessageType(4);
-    internal_static_idemsvc_v1_ConsumerView_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_idemsvc_v1_ConsumerView_descriptor,
-        new java.lang.String[] { "Consumer", "State", "Reason", "HeldReason", "AttemptsTotal", "Round", "RoundAttempts", "MaxAttempts", "Attempts", "AttemptsOmitted", "Claim", "Effects", "EffectsOmitted", "Resources", "LastError", "ResultSize", "Result", "ResultContentType", "ResultOmitted", "ResultGone", "Outputs", "Waiting", "NextAttemptAt", "FirstSeenAt", "SettledAt", "StaleClaim", "ReplayInProgress", "SettledAs", "Version", "RowVersion", });
-    internal_static_idemsvc_v1_AttemptView_descriptor =
-      getDescriptor().getMessageType(5);
-    internal_static_idemsvc_v1_AttemptView_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_idemsvc_v1_AttemptView_descriptor,
-        new java.lang.String[] { "Attempt", "Round", "Fence", "LaneFence", "StartedAt", "EndedAt", "End", "Error", "Owner", "IsReplay", "Late", "Counted", "ResultSize", "PayloadHash", "LateReports", "ReleaseReason", });
-    internal_static_idemsvc_v1_CurrentClaimView_descriptor =
-      getDescriptor().getMessageType(6);
-    internal_static_idemsvc_v1_CurrentClaimView_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_idemsvc_v1_CurrentClaimView_descriptor,
-        new java.lang.String[] { "Owner", "Fence", "LaneFence", "GrantedAt", "LeaseExpiresAt", "Reentries", "Attempt", });
-    internal_static_idemsvc_v1_ResourceView_descriptor =
-      getDescriptor().getMessageType(7);
-    internal_static_idemsvc_v1_ResourceView_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_idemsvc_v1_ResourceView_descriptor,
-        new java.lang.String[] { "Resource", "Mode", "AppliedVersion", "AppliedBy", "CurrentState", "LaneOwner", "LaneFence", "Fingerprint", });
-    internal_static_idemsvc_v1_WaitingView_descriptor =
-      getDescriptor().getMessageType(8);
-    internal_static_idemsvc_v1_WaitingView_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_idemsvc_v1_WaitingView_descriptor,
-        new java.lang.String[] { "WaitingFor", "WaitingSince", "BlockedBy", });
     internal_static_idemsvc_v1_GetServerInfoRequest_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(4);
     internal_static_idemsvc_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { });
     internal_static_idemsvc_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(5);
     internal_static_idemsvc_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "SchemaVersion", "RequiredSchemaVersion", "Limits", "Features", "DatabaseTime", "Epoch", "Storage", });
+        new java.lang.String[] { "Version", "SchemaVersion", "RequiredSchemaVersion", "Limits", "Features", "DatabaseTime", "Epoch", "Storage", "Retention", });
+    internal_static_idemsvc_v1_RetentionInfo_descriptor =
+      getDescriptor().getMessageType(6);
+    internal_static_idemsvc_v1_RetentionInfo_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_RetentionInfo_descriptor,
+        new java.lang.String[] { "PassedAt", "Events", "Effects", "Resources", "Payloads", "Partitions", });
     internal_static_idemsvc_v1_Limits_descriptor =
-      getDescriptor().getMessageType(11);
+      getDescriptor().getMessageType(7);
     internal_static_idemsvc_v1_Limits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_Limits_descriptor,
@@ -335,14 +243,15 @@ public final class OperationsServiceProto extends com.google.protobuf.GeneratedF
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
-    io.github.idemsvc.v1.BlockerProto.getDescriptor();
     io.github.idemsvc.v1.ClaimProto.getDescriptor();
+    io.github.idemsvc.v1.ConsumerViewProto.getDescriptor();
     io.github.idemsvc.v1.DeliveryProto.getDescriptor();
-    io.github.idemsvc.v1.EffectProto.getDescriptor();
     io.github.idemsvc.v1.EventProto.getDescriptor();
+    io.github.idemsvc.v1.ListProto.getDescriptor();
     io.github.idemsvc.v1.OptionsProto.getDescriptor();
-    io.github.idemsvc.v1.StateProto.getDescriptor();
-    io.github.idemsvc.v1.VersionProto.getDescriptor();
+    io.github.idemsvc.v1.PolicyProto.getDescriptor();
+    io.github.idemsvc.v1.ReplayProto.getDescriptor();
+    io.github.idemsvc.v1.ResolveProto.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
     registry.add(io.github.idemsvc.v1.OptionsProto.requiredRole);

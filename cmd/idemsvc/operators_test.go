@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	idemsvc "github.com/idemsvc/idemsvc/clients/go"
+)
+
+// Operators find what is held and dead, decide about it and replay it.
+func TestOperatorsAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "--ephemeral")
+	c := dial(t, p.addr)
+	vars := map[string]string{"IDEMSVC_ADDRESS": p.addr}
+	claim := func(id string, opts ...idemsvc.ClaimOption) *idemsvc.Claim {
+		t.Helper()
+		a, err := c.Claim(t.Context(), &idemsvc.Event{Source: "stripe", EventId: id, Type: "invoice.paid"}, opts...)
+		if err != nil || a.Claim == nil {
+			t.Fatalf("%s: %v %v", id, a, err)
+		}
+		return a.Claim
+	}
+	runs := func(code int, first string, args ...string) string {
+		t.Helper()
+		o := idemsvcRun(t, vars, args...)
+		line, _, _ := strings.Cut(o.stdout, "\n")
+		if o.code != code || !strings.Contains(line, first) {
+			t.Errorf("%q: code %d\n%s%s", args, o.code, o.stdout, o.stderr)
+		}
+		return o.stdout + o.stderr
+	}
+	runs(exitOK, "No event held in dev; nothing to do.", "held")
+
+	claim("evt_held", idemsvc.HoldWhenStale())
+	for i := range 3 {
+		if _, err := claim(fmt.Sprint("evt_dead_", i)).Fail(t.Context(), idemsvc.Reject(idemsvc.WithCode("no_such_order", errors.New("order 7 is missing")))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pb.NewTestingServiceClient(c.Conn()).AdvanceClock(t.Context(), &pb.AdvanceClockRequest{By: durationpb.New(3 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	out := runs(exitOK, "1 event held in dev, the longest for ", "held")
+	if !strings.Contains(out, "evt_held from stripe (invoice.paid) for billing: held for ") || !strings.Contains(out, "LEASE_EXPIRED") {
+		t.Errorf("%s", out)
+	}
+	out = runs(exitOK, "3 events dead lettered or failed terminal in dev", "dead-letters")
+	if !strings.Contains(out, "no_such_order order 7 is missing") {
+		t.Errorf("%s", out)
+	}
+	runs(exitOK, "More than 2 events dead lettered or failed terminal in dev", "dead-letters", "--limit", "2")
+	runs(exitOK, "4 events", "list")
+	runs(exitOK, "1 event stuck", "list", "--stuck", "--stuck-after", "1h")
+	runs(exitOK, "4 events of type invoice.paid, first delivered", "list", "--from", "1h", "--until", "-24h", "--type", "invoice.paid")
+	if out := runs(exitFailed, "", "list", "--from", "1h"); !strings.Contains(out, "first_seen_until") {
+		t.Errorf("%s", out)
+	}
+	runs(exitUsage, "", "list", "--state", "sleeping")
+	var page struct{ Events []json.RawMessage }
+	if err := json.Unmarshal([]byte(idemsvcRun(t, vars, "dead-letters", "--json").stdout), &page); err != nil || len(page.Events) != 3 {
+		t.Errorf("%v %v", page, err)
+	}
+
+	runs(exitUsage, "", "resolve", "evt_held", "--as", "processed")
+	runs(exitUsage, "", "resolve", "evt_held", "--as", "redo", "--why", "w")
+	runs(exitNotFound, "", "resolve", "evt_none", "--as", "retry", "--why", "w")
+	runs(exitOK, "evt_held from stripe for billing is processed.", "resolve", "evt_held", "--as", "processed", "--result", "by hand", "--why", "asked", "--request-id", "d1")
+	runs(exitOK, "evt_held from stripe for billing had been resolved by this request", "resolve", "evt_held", "--as", "processed", "--result", "by hand", "--why", "asked", "--request-id", "d1")
+	runs(exitFailed, "", "resolve", "evt_held", "--as", "retry", "--why", "w")
+	runs(exitOK, "evt_dead_0 from stripe for billing is received.", "resolve", "evt_dead_0", "--as", "retry", "--why", "mended")
+	if _, err := claim("evt_dead_0").Complete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	runs(exitUsage, "", "replay", "--why", "mended")
+	runs(exitUsage, "", "replay", "evt_dead_1")
+	runs(exitOK, "Would replay 2 of 2; nothing was changed", "replay", "--state", "failed-terminal")
+	runs(exitOK, "Replays started: 1 of 1; consumers", "replay", "evt_dead_1", "--why", "mended", "--request-id", "r1")
+	runs(exitOK, "Replays started: 0 of 1, 1 had been started by this request", "replay", "evt_dead_1", "--why", "mended", "--request-id", "r1")
+	runs(exitOK, "Replays started: 1 of 1", "replay", "--state", "failed-terminal", "--yes", "--why", "mended")
+	runs(exitNotFound, "", "replay", "--state", "failed-terminal", "--yes", "--why", "mended")
+	if out := runs(exitFailed, "", "replay", "evt_dead_0", "--why", "mended"); !strings.Contains(out, "ALREADY_PROCESSED") {
+		t.Errorf("%s", out)
+	}
+	runs(exitOK, "Replays started: 1 of 1", "replay", "evt_dead_0", "--why", "mended", "--include-processed")
+	runs(exitFailed, "Replays started: 1 of 2, 1 refused", "replay", "evt_held", "evt_dead_1", "--why", "mended", "--include-processed")
+}
