@@ -148,7 +148,8 @@ func entriesOf(t testing.TB, q querier, id [16]byte) (out []entry) {
 }
 
 // checkJournal: the journal tells of each version of each record exactly once, from the
-// first to the stored one, and its hashes are those of its columns. Journal and records are
+// first to the stored one, and its hashes are those of its columns. A record that was
+// forgotten begins anew, and so do the side effects of a forgotten event. Journal and records are
 // read in one snapshot: the sweeper ends leases while the test looks.
 func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
@@ -157,9 +158,17 @@ func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.Background()) }()
-	versions := map[[17]byte][]int64{}
+	versions, forgotten := map[[17]byte][]int64{}, map[[17]byte]bool{}
 	for _, e := range entries(t, tx) {
 		n := name(e.subject, e.id)
+		if e.kind == int64(idem.EntryForgotten) {
+			if e.seq != int64(len(versions[n]))+1 {
+				t.Errorf("%x was forgotten as version %d; the journal tells of %v", e.id, e.seq-1, versions[n])
+			}
+			delete(versions, n)
+			forgotten[n] = true
+			continue
+		}
 		versions[n] = append(versions[n], e.seq)
 		for n, seq := range e.also {
 			versions[n] = append(versions[n], seq)
@@ -167,14 +176,22 @@ func checkJournal(t testing.TB, pool *pgxpool.Pool) {
 	}
 	bad := 0
 	for subject, table := range map[int64]string{1: "event", 2: "resource", 3: "effect"} {
-		rows, err := tx.Query(context.Background(), "SELECT id, version FROM idemsvc."+table)
+		owner := "NULL::uuid"
+		if table == "effect" {
+			owner = "key_event"
+		}
+		rows, err := tx.Query(context.Background(), "SELECT id, version, "+owner+" FROM idemsvc."+table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var id [16]byte
 		var version int64
-		_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+		var of *[16]byte
+		_, err = pgx.ForEachRow(rows, []any{&id, &version, &of}, func() error {
 			got := versions[name(subject, id)]
+			if of != nil && forgotten[name(1, *of)] {
+				got = got[max(0, len(got)-int(version)):] // before are those that went with the event
+			}
 			slices.Sort(got)
 			for i := range max(int(version), len(got)) {
 				if int64(len(got)) != version || got[i] != int64(i)+1 {
