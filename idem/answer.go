@@ -103,6 +103,7 @@ type ClaimAnswer struct {
 	Expected  *Version
 	Blocker   EventKey // the event in the way, when one is known
 	RetryIn   time.Duration
+	GapIn     time.Duration // with AWAITING: until the rule for gaps lets it pass, 0 for never
 	Now       Instant
 }
 

@@ -50,6 +50,11 @@ type Claim struct {
 	// Waited: the call waits for another claim to end. It is not granted what failed
 	// while it waited, due or not.
 	Waited bool
+
+	// Acquisition names the call that acquires due events of a consumer, zero for a claim
+	// that a delivery brought. Such a claim carries the stored facts: it brings nothing, is
+	// no delivery, and makes no record.
+	Acquisition ID
 }
 
 // Complete says: it is done.
@@ -248,10 +253,33 @@ func ResourceOf(c Command) (key ResourceKey, ok bool) {
 		if c.Ordering != nil {
 			return c.Ordering.Resource, true
 		}
+	case *Receive:
+		if c.Ordering != nil {
+			return c.Ordering.Resource, true
+		}
 	case *Check:
 		return c.Ordering.Resource, true
 	}
 	return ResourceKey{}, false
+}
+
+// Arrival is the delivery that a command brings.
+type Arrival struct {
+	Key     EventKey
+	Facts   *Facts
+	Payload []byte
+}
+
+// ArrivalOf is the delivery that the command brings; ok is false for none.
+func ArrivalOf(c Command) (a Arrival, ok bool) {
+	switch c := c.(type) {
+	case *Claim:
+		return Arrival{c.Key, &c.Facts, c.Payload}, c.Acquisition.IsZero()
+	case *Receive:
+		return Arrival{c.Key, &c.Facts, c.Payload}, true
+	default:
+		return Arrival{}, false
+	}
 }
 
 // EffectOf is the effect record that the command names; ok is false for none.
@@ -295,6 +323,8 @@ func TokenOf(c Command) *Token {
 func OrderingOf(c Command) *Ordering {
 	switch c := c.(type) {
 	case *Claim:
+		return c.Ordering
+	case *Receive:
 		return c.Ordering
 	case *Check:
 		return &c.Ordering

@@ -36,6 +36,8 @@ func Decide(w *World, c Command, p *Policy) Decision {
 		return decideReplay(w, c, p)
 	case *ResolveEffect:
 		return decideResolveEffect(w, c, p)
+	case *Receive:
+		return decideReceive(w, c, p)
 	default:
 		panic(fmt.Sprintf("idem: unknown command %T", c))
 	}

@@ -1,6 +1,9 @@
 package idem
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // decideClaim walks the gates of a claim in their order; the first that answers ends
 // the walk.
@@ -9,12 +12,19 @@ func decideClaim(w *World, c *Claim, p *Policy) Decision {
 		return refuse(&Error{Code: CodeKeyCollision, Field: "event", Detail: "another key has the same hash"})
 	}
 	g := &claimGate{w: w, c: c, p: p, id: c.Subject(), a: &ClaimAnswer{Max: p.MaxAttempts}}
-	if c.Facts.Signature == SignatureFailed || (!c.Facts.Signature.genuine() && p.signatureRequired(w.SeenVerified)) {
-		return g.answer(OutcomeRejected)
+	if c.Acquisition.IsZero() {
+		if c.Facts.Signature == SignatureFailed || (!c.Facts.Signature.genuine() && p.signatureRequired(w.SeenVerified)) {
+			return g.answer(OutcomeRejected)
+		}
+	} else if w.Event == nil {
+		if w.guess() {
+			return reread()
+		}
+		return refuse(&Error{Code: CodeNotFound, Detail: "no such event"})
 	}
 	g.s = settled(w.Event, w.Now, p)
 	g.a.Event = g.s
-	g.findAnomalies()
+	g.a.Anomalies = anomalies(w, g.s, &c.Facts)
 
 	if g.s != nil {
 		if d, done := g.known(); done {
@@ -44,21 +54,22 @@ func (g *claimGate) answer(o Outcome) Decision {
 	return g.d
 }
 
-func (g *claimGate) findAnomalies() {
-	c, a := g.c, g.a
-	if c.Facts.Signature == VerifiedLate {
-		a.Anomalies = append(a.Anomalies, AnomalyLate)
+// anomalies are what is odd about a delivery that meets the settled record s, nil for none.
+func anomalies(w *World, s *Event, f *Facts) (list []Anomaly) {
+	if f.Signature == VerifiedLate {
+		list = append(list, AnomalyLate)
 	}
-	if g.s == nil {
-		start := int64(g.w.EpochStart) * 1000
-		if before(c.Facts.ReceivedAt, start) || before(c.Facts.OccurredAt, start) {
-			a.Anomalies = append(a.Anomalies, AnomalyRestored)
+	if s == nil {
+		start := int64(w.EpochStart) * 1000
+		if before(f.ReceivedAt, start) || before(f.OccurredAt, start) {
+			list = append(list, AnomalyRestored)
 		}
-		return
+		return list
 	}
-	if mismatch(&g.s.Facts, &c.Facts) {
-		a.Anomalies = append(a.Anomalies, AnomalyMismatch)
+	if mismatch(&s.Facts, f) {
+		list = append(list, AnomalyMismatch)
 	}
+	return list
 }
 
 func before(ns, start int64) bool { return ns != 0 && start != 0 && ns < start }
@@ -73,13 +84,11 @@ func mismatch(first, later *Facts) bool {
 	return len(first.PayloadHash) > 0 && len(later.PayloadHash) > 0 && !bytes.Equal(first.PayloadHash, later.PayloadHash)
 }
 
-func (g *claimGate) selfOriginated() bool {
-	for _, o := range g.p.SelfOrigins {
-		if g.c.Facts.Origin == o && o != "" {
-			return true
-		}
-	}
-	return false
+func (g *claimGate) selfOriginated() bool { return g.p.selfOrigin(g.c.Facts.Origin) }
+
+// selfOrigin reports whether the consumer caused what carries the mark.
+func (p *Policy) selfOrigin(mark string) bool {
+	return mark != "" && slices.Contains(p.SelfOrigins, mark)
 }
 
 // known walks the gates that need a record: the claimant's own, those of its state,
@@ -296,12 +305,15 @@ func (g *claimGate) draft() *draft {
 	return dr
 }
 
-func (g *claimGate) member() *Member {
-	o := g.c.Ordering
+func (g *claimGate) member() *Member { return memberOf(g.c.Ordering, g.id) }
+
+// memberOf is the record that an event carries a version of a sequential series, nil for
+// one that is ordered otherwise.
+func memberOf(o *Ordering, event ID) *Member {
 	if o == nil || o.Mode != Sequential {
 		return nil
 	}
-	return &Member{Resource: o.Resource.ID(), Epoch: o.Version.Epoch, Value: o.Version.Value, Event: g.id}
+	return &Member{Resource: o.Resource.ID(), Epoch: o.Version.Epoch, Value: o.Version.Value, Event: event}
 }
 
 func (g *claimGate) stale() StaleClaim {

@@ -238,6 +238,12 @@ func (g *claimGate) gap(r *Resource, o *Ordering, gp gap) (Decision, bool) {
 			since = g.s.WaitingSince // it has waited since before the gap moved
 		}
 		passed := since != 0 && g.p.Gap != GapWait && g.w.Now.Sub(since) >= g.p.GapAfter
+		if g.p.Gap != GapWait && !passed {
+			g.a.GapIn = g.p.GapAfter
+			if since != 0 {
+				g.a.GapIn -= g.w.Now.Sub(since)
+			}
+		}
 		switch {
 		case g.w.guess():
 			return reread(), true

@@ -113,6 +113,20 @@ func domains() []*domain {
 			grants: 1, acts: 1, extends: 0, terminal: true,
 		},
 		{
+			name: "a receipt", policy: smallPolicy(nil), events: []eventDef{plainEvent(1, idem.Reclaim)},
+			grants: 3, acts: 1, extends: 1, release: true, notYet: true, undelivered: true, terminal: true, replay: true, receive: true,
+		},
+		{
+			name: "receipts of two versions", policy: smallPolicy(nil), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, ordering(0, latest, 1)), orderedEvent(2, idem.Hold, ordering(0, latest, 2))},
+			grants: 2, acts: 0, extends: 1, release: true, receive: true,
+		},
+		{
+			name: "receipts of a sequence", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, ordering(0, seq, 1)), orderedEvent(2, idem.Reclaim, ordering(0, seq, 2)), orderedEvent(3, idem.Reclaim, ordering(0, seq, 3))},
+			grants: 1, acts: 1, receive: true,
+		},
+		{
 			name: "an effect of two events", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 2 }),
 			events:  []eventDef{plainEvent(1, idem.Reclaim), plainEvent(2, idem.Reclaim)},
 			effects: []effectDef{{key: idem.EffectKey{Scope: idem.NamespaceScope, Namespace: "ns", Key: "charge"}, onUnknown: idem.UnknownRetry, hashes: []string{"h"}, only: -1}},
@@ -160,7 +174,7 @@ func rareDomains() []*domain {
 	return []*domain{
 		{
 			name: "self-origin", policy: smallPolicy(func(p *idem.Policy) { p.SelfOrigins = []string{"billing"} }),
-			events: []eventDef{self(1)}, grants: 2, acts: 2, replay: true,
+			events: []eventDef{self(1)}, grants: 2, acts: 2, replay: true, receive: true,
 		},
 		{
 			name: "self-origin told late", policy: smallPolicy(func(p *idem.Policy) { p.SelfOrigins = []string{"billing"} }), resources: r1,

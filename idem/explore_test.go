@@ -155,6 +155,8 @@ const (
 	doClaimClient
 	doClaimReplay
 	doClaimAgain // by the claimant of a grant
+	doReceive
+	doAcquire // a claim of the service itself
 	doComplete
 	doCompleteOther
 	doCompleteUnknown
@@ -185,7 +187,7 @@ const (
 	stepGap
 )
 
-var actionNames = [...]string{"claim", "claim by a client's repeat", "claim of a replay", "claim again", "complete", "complete otherwise",
+var actionNames = [...]string{"claim", "claim by a client's repeat", "claim of a replay", "claim again", "receive", "acquire", "complete", "complete otherwise",
 	"complete with unknown effects", "fail", "fail terminally", "not yet", "extend", "release", "undelivered", "check", "check without a token", "begin",
 	"begin again", "record", "done", "done otherwise", "not done", "unknown", "settle", "resolve processed", "resolve retry",
 	"resolve terminal", "replay", "forged completion", "LEASE ENDS", "DUE", "EFFECT LEASE ENDS", "GAP AGES"}
@@ -223,6 +225,12 @@ func (n *node) ops(buf []op) []op {
 			if e != nil && e.Replay {
 				add(doClaimReplay, i, -1, 0, 0)
 			}
+			if d.receive {
+				add(doAcquire, i, -1, 0, 0)
+			}
+		}
+		if d.receive {
+			add(doReceive, i, -1, 0, 0)
 		}
 		if e == nil {
 			continue
@@ -331,6 +339,16 @@ func (n *node) token(g int16) idem.Token {
 func (n *node) command(o op) idem.Command {
 	d := n.dom
 	switch o.do {
+	case doReceive:
+		def := d.events[o.ev]
+		return &idem.Receive{Key: def.key, Facts: def.facts, Stale: def.stale, Ordering: def.ordering}
+	case doAcquire:
+		c := &idem.Claim{Key: d.events[o.ev].key, Acquisition: number(n.seq + 1), Nonce: number(n.seq + 1), Claimant: fmt.Sprintf("c%d", n.seq+1), AcceptReplay: true}
+		if e := n.ev[o.ev]; e != nil {
+			c.Facts, c.Ordering = e.Facts, e.Ordering
+		}
+		c.Facts.Kind = idem.ConsumerRequeue
+		return c
 	case doClaim, doClaimClient, doClaimReplay, doClaimAgain:
 		def := d.events[o.ev]
 		c := &idem.Claim{Key: def.key, Facts: def.facts, Stale: def.stale, Ordering: def.ordering}

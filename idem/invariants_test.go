@@ -112,6 +112,8 @@ func (j *judge) all() {
 	switch c := j.c.(type) {
 	case *idem.Claim:
 		j.claim(c)
+	case *idem.Receive:
+		j.receive(c)
 	case *idem.Complete:
 		if j.o.do == doForge {
 			j.need(j.d.Err != nil && j.d.Err.Code == idem.CodeClaimLost && j.unchanged(), "P2 fenced", "a token with another random part did something")
@@ -297,6 +299,25 @@ func (j *judge) freed() {
 			j.need(r.Owner != j.n.dom.ids[gr.ev], "P3 no orphaned lane", "the claim has ended and still holds lane %d", i)
 		}
 	}
+}
+
+// receive judges a receipt: the first one makes a record that nobody holds, every later one
+// changes nothing.
+func (j *judge) receive(c *idem.Receive) {
+	a, ok := j.d.Answer.(*idem.ReceiveAnswer)
+	if !ok {
+		j.need(j.d.Err != nil && j.unchanged(), "P3 nothing lost", "a receipt was neither answered nor refused")
+		return
+	}
+	before, after := j.n.ev[j.o.ev], j.next.ev[j.o.ev]
+	if before != nil {
+		j.need(!a.Fresh && j.unchanged(), "P6 a duplicate is a success", "a later receipt changed something")
+		return
+	}
+	j.need(after != nil && after.Fence == 0 && after.Total == 0, "P1 one owner", "a receipt granted something")
+	j.need(a.Fresh && after != nil && (after.State == idem.Received || a.Outcome == idem.ReceiveSelfOriginated && after.State == idem.IgnoredSelf),
+		"P3 nothing lost", "the receipt was not stored to be worked on")
+	j.need(after == nil || after.Ordering == c.Ordering, "P8 news", "the receipt forgot its version")
 }
 
 func (j *judge) claim(c *idem.Claim) {

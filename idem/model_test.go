@@ -229,7 +229,7 @@ type domain struct {
 	extends int   // at most that many claims armed again
 	begins  int   // at most that many tries of an effect
 
-	release, notYet, undelivered, terminal, replay, tokenless, repeats bool
+	release, notYet, undelivered, terminal, replay, tokenless, repeats, receive bool
 
 	start func(*store) // fills the store before the first step
 

@@ -21,6 +21,8 @@ func commandName(c idem.Command) string {
 	switch c := c.(type) {
 	case *idem.Claim:
 		return "ClaimEvent"
+	case *idem.Receive:
+		return "ReceiveEvent"
 	case *idem.Complete:
 		return "CompleteEvent"
 	case *idem.Fail:

@@ -259,10 +259,11 @@ const (
 	EntryResolved       EntryKind = 16
 	EntryReplay         EntryKind = 17
 	EntryForgotten      EntryKind = 18 // the record was removed: its retention is over
+	EntryReceived       EntryKind = 19
 )
 
 var entryNames = [...]string{"", "CLAIMED", "REENTERED", "COMPLETED", "FAILED", "RELEASED", "EXPIRED", "REARMED", "WAITING",
-	"IGNORED", "HELD", "DEAD_LETTERED", "LATE_REPORT", "VERSION_CHECKED", "EFFECT", "EFFECT_CONFLICT", "RESOLVED", "REPLAY", "FORGOTTEN"}
+	"IGNORED", "HELD", "DEAD_LETTERED", "LATE_REPORT", "VERSION_CHECKED", "EFFECT", "EFFECT_CONFLICT", "RESOLVED", "REPLAY", "FORGOTTEN", "RECEIVED"}
 
 // String is the kind's name.
 func (k EntryKind) String() string {

@@ -18,9 +18,10 @@ type batch struct {
 	errs  []error
 	cmds  []idem.Command
 	index []int // of each command, its item
+	sizes []int // of each item's payload as it is stored
 }
 
-func newBatch(n int) *batch { return &batch{errs: make([]error, n)} }
+func newBatch(n int) *batch { return &batch{errs: make([]error, n), sizes: make([]int, n)} }
 
 func (b *batch) add(i int, cmd idem.Command) {
 	b.cmds = append(b.cmds, cmd)
@@ -65,38 +66,61 @@ func (s *idempotency) ClaimEvents(ctx context.Context, req *pb.ClaimEventsReques
 	b := s.claimBatch(ctx, req)
 	results := make([]*pb.ClaimItemResult, len(req.GetItems()))
 	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) (err error) {
-		results[i], err = s.claimResult(ctx, req, keys, cmd, res, started)
+		results[i], b.sizes[i], err = s.claimResult(ctx, keys, cmd, res, started)
 		return err
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if req.GetWantPayload() {
+		s.batchPayloads(ctx, req, b, results)
+	}
 	return s.claimResults(ctx, req, b, results), nil
 }
 
-func (s *idempotency) claimResult(
-	ctx context.Context, req *pb.ClaimEventsRequest, keys *tokenKeys, cmd idem.Command, res storage.Result, started time.Time,
-) (*pb.ClaimItemResult, error) {
-	a, err := decided[*idem.ClaimAnswer](ctx, s.core, cmd, res, started)
-	if err != nil {
-		return nil, err
+// batchPayloads adds the payloads of all that was granted, as many as a reply can hold. When they cannot be loaded, the
+// items are refused and their claims stand: a repeat gets both.
+func (s *idempotency) batchPayloads(ctx context.Context, req *pb.ClaimEventsRequest, b *batch, results []*pb.ClaimItemResult) {
+	var claims []*pb.Claim
+	var refs []idem.EventRef
+	var items []int
+	room := replyBytes
+	for i, r := range results {
+		if c := r.GetResponse().GetClaim(); c != nil {
+			if room -= b.sizes[i]; room < 0 {
+				c.PayloadOmitted = true
+				continue
+			}
+			e := req.GetItems()[i].GetEvent()
+			claims, items = append(claims, c), append(items, i)
+			refs = append(refs, idem.EventRef{Namespace: req.GetNamespace(), Source: e.GetSource(), EventID: e.GetEventId()})
+		}
 	}
-	resp, err := s.itemResponse(ctx, a, keys, cmd, req.GetWantPayload())
-	return &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Response{Response: resp}}, err
+	if len(refs) == 0 {
+		return
+	}
+	if err := s.addPayloads(ctx, claims, refs); err != nil {
+		for _, i := range items {
+			b.errs[i] = err
+		}
+	}
 }
 
-func (s *idempotency) itemResponse(
-	ctx context.Context, a *idem.ClaimAnswer, keys *tokenKeys, cmd idem.Command, payload bool,
-) (*pb.ClaimEventResponse, error) {
+func (s *idempotency) claimResult(
+	ctx context.Context, keys *tokenKeys, cmd idem.Command, res storage.Result, started time.Time,
+) (r *pb.ClaimItemResult, payload int, err error) {
+	a, err := decided[*idem.ClaimAnswer](ctx, s.core, cmd, res, started)
+	if err != nil {
+		return nil, 0, err
+	}
 	if a.Granted && ctx.Err() != nil {
 		s.undelivered(ctx, a.Event)
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	}
-	resp := claimResponse(a, keys)
-	if claim, ok := cmd.(*idem.Claim); ok && payload {
-		return resp, s.addPayload(ctx, resp.GetClaim(), claim.Key.EventRef)
+	if a.Event != nil {
+		payload = int(a.Event.Facts.PayloadSize)
 	}
-	return resp, nil
+	return &pb.ClaimItemResult{Result: &pb.ClaimItemResult_Response{Response: claimResponse(a, keys)}}, payload, nil
 }
 
 // claimBatch makes a command of each item that is valid. An item's identity is the

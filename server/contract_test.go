@@ -96,6 +96,7 @@ func TestEnumerationsAreNumberedAlike(t *testing.T) {
 		}
 	}
 	check(pb.ClaimOutcome(0), "CLAIM_OUTCOME_", 16, func(i int) string { return idem.Outcome(i).String() })
+	check(pb.ReceiveOutcome(0), "RECEIVE_OUTCOME_", 5, func(i int) string { return idem.ReceiveOutcome(i).String() })
 	check(pb.EventState(0), "EVENT_STATE_", 10, func(i int) string { return idem.State(i).String() })
 	check(pb.VersionDecision(0), "VERSION_DECISION_", 7, func(i int) string { return idem.Verdict(i).String() })
 	check(pb.EffectOutcome(0), "EFFECT_OUTCOME_", 9, func(i int) string { return idem.EffectVerdict(i).String() })

@@ -41,6 +41,23 @@ func (d *drain) endStream(srv any, stream grpc.ServerStream, info *grpc.StreamSe
 	return next(srv, &streamContext{ServerStream: stream, ctx: ctx})
 }
 
+// during is the context until the server stops.
+func (d *drain) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := make(chan struct{})
+	go func() {
+		select {
+		case <-d.begun:
+			cancel()
+		case <-stop:
+		}
+	}()
+	return ctx, sync.OnceFunc(func() {
+		close(stop)
+		cancel()
+	})
+}
+
 // streamContext is a stream with another context.
 type streamContext struct {
 	grpc.ServerStream

@@ -32,7 +32,15 @@ const shop = "shop-live"
 // brokenBackend is a backend that fails on demand.
 type brokenBackend struct {
 	storage.Backend
-	err atomic.Pointer[error]
+	err      atomic.Pointer[error]
+	payloads atomic.Bool // they cannot be loaded
+}
+
+func (b *brokenBackend) Payloads(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef][]byte, error) {
+	if b.payloads.Load() {
+		return nil, storage.ErrUnavailable
+	}
+	return b.Backend.Payloads(ctx, refs)
 }
 
 func (b *brokenBackend) fail(err error) {

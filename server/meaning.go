@@ -24,6 +24,10 @@ func checkMeaning(msg proto.Message) *refusal {
 		return checkLease(m.GetLease())
 	case *pb.ClaimItem:
 		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
+	case *pb.ReceiveEventRequest:
+		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
+	case *pb.AcquireEventsRequest:
+		return first(checkLease(m.GetLease()), checkWait(m.GetWait()))
 	case *pb.CheckVersionRequest:
 		return checkVersionCall(m)
 	case *pb.RecordSideEffectRequest:

@@ -39,6 +39,7 @@ func observeStorage(m metric.Meter, store *storage.Service) error {
 		value      func(storage.Stats) int64
 	}{
 		{metricQueued, "commands that wait for a batch", func(s storage.Stats) int64 { return int64(s.Queued) }},
+		{metricAcquiring, "calls that wait for events that are due", func(s storage.Stats) int64 { return int64(s.Acquiring) }},
 		{metricWaiting, "claims that wait for another claim to end", func(s storage.Stats) int64 { return int64(s.Waiting) }},
 	} {
 		_, err := m.Int64ObservableGauge(g.name, metric.WithDescription(g.text),

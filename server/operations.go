@@ -10,7 +10,9 @@ import (
 )
 
 // features are what a client may ask for before it uses it.
-var features = []string{"batch", "consequences", "list", "ordering", "policies", "replay", "resolve", "session", "side_effects", "wait"}
+var features = []string{
+	"acquire", "batch", "consequences", "list", "ordering", "policies", "receive", "replay", "resolve", "session", "side_effects", "wait",
+}
 
 // operations serves people and their tools.
 type operations struct {

@@ -47,6 +47,8 @@ func describe(cmd idem.Command, a idem.Answer) decision {
 	switch c := cmd.(type) {
 	case *idem.Claim:
 		d.key, d.facts = c.Key, c.Facts
+	case *idem.Receive:
+		d.key, d.facts = c.Key, c.Facts
 	case *idem.Check:
 		d.key.Namespace, d.key.Consumer = c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer
 		d.resource = c.Ordering.Resource.Type + "/" + c.Ordering.Resource.Name
@@ -61,6 +63,9 @@ func describe(cmd idem.Command, a idem.Answer) decision {
 	}
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
+		d.outcome = a.Outcome.String()
+		d.about(a.Event, d.facts)
+	case *idem.ReceiveAnswer:
 		d.outcome = a.Outcome.String()
 		d.about(a.Event, d.facts)
 	case *idem.EndAnswer:
@@ -95,9 +100,14 @@ func (d *decision) about(e *idem.Event, said idem.Facts) {
 }
 
 func callName(cmd idem.Command) string {
-	switch cmd.(type) {
+	switch c := cmd.(type) {
 	case *idem.Claim:
+		if !c.Acquisition.IsZero() {
+			return "AcquireEvents"
+		}
 		return "ClaimEvent"
+	case *idem.Receive:
+		return "ReceiveEvent"
 	case *idem.Complete:
 		return "CompleteEvent"
 	case *idem.Fail:

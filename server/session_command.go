@@ -118,6 +118,14 @@ func (s *idempotency) dispatch(ctx context.Context, outer []mark, req *pb.Sessio
 		r := &pb.SessionResponse_CompleteEvents{}
 		resp.Result = r
 		r.CompleteEvents, err = through(ctx, s, outer, "complete_events", c.CompleteEvents, s.CompleteEvents)
+	case *pb.SessionRequest_ReceiveEvent:
+		r := &pb.SessionResponse_ReceiveEvent{}
+		resp.Result = r
+		r.ReceiveEvent, err = through(ctx, s, outer, "receive_event", c.ReceiveEvent, s.ReceiveEvent)
+	case *pb.SessionRequest_AcquireEvents:
+		r := &pb.SessionResponse_AcquireEvents{}
+		resp.Result = r
+		r.AcquireEvents, err = through(ctx, s, outer, "acquire_events", c.AcquireEvents, s.AcquireEvents)
 	default:
 		return &refusal{reason: pb.ErrorReason_ERROR_REASON_UNIMPLEMENTED, message: "the server does not know this command"}
 	}

@@ -56,6 +56,7 @@ const (
 	metricDecisions = "idemsvc.decisions"
 	metricRefusals  = "idemsvc.refusals"
 	metricQueued    = "idemsvc.storage.queued"
+	metricAcquiring = "idemsvc.acquirers.waiting"
 	metricWaiting   = "idemsvc.claims.waiting"
 
 	labelCall    = attribute.Key("call")

@@ -22,6 +22,7 @@ var compiledRules = sync.OnceValues(func() (protovalidate.Validator, error) {
 		&pb.ClaimEventRequest{}, &pb.ClaimEventsRequest{}, &pb.ClaimItem{}, &pb.CompleteEventRequest{}, &pb.CompleteEventsRequest{},
 		&pb.FailEventRequest{}, &pb.ExtendClaimRequest{}, &pb.ReleaseClaimRequest{}, &pb.CheckVersionRequest{},
 		&pb.RecordSideEffectRequest{}, &pb.GetEventRequest{}, &pb.GetServerInfoRequest{}, &pb.GetPoliciesRequest{}, &pb.ApplyPoliciesRequest{},
+		&pb.ReceiveEventRequest{}, &pb.AcquireEventsRequest{},
 		&pb.GetClockRequest{}, &pb.AdvanceClockRequest{}, &pb.SetClockRequest{},
 	))
 })

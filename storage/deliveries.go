@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,20 @@ func DeliveryOf(c *idem.Claim, a *idem.ClaimAnswer) Delivery {
 		Event: c.Key.ID(), Key: c.Key, Identity: identity, RequestID: c.Facts.RequestID, Kind: c.Facts.Kind, Attempt: c.Facts.Attempt,
 		Signature: c.Facts.Signature, Headers: c.Facts.Headers, ReceivedAt: c.Facts.ReceivedAt, PayloadHash: c.Facts.PayloadHash,
 		TraceParent: c.Facts.TraceParent, Disposition: a.Disposition(), Outcome: a.Outcome, Anomalies: a.Anomalies,
+	}
+}
+
+// deliveryOfReceipt is the record of the delivery that a receipt brought. One without a
+// request ID is an arrival of its own.
+func deliveryOfReceipt(c *idem.Receive, a *idem.ReceiveAnswer) Delivery {
+	identity := idem.Digest("request", c.Facts.RequestID)
+	if c.Facts.RequestID == "" {
+		identity = idem.Digest("receipt", rand.Text())
+	}
+	return Delivery{
+		Event: c.Key.ID(), Key: c.Key, Identity: identity, RequestID: c.Facts.RequestID, Kind: c.Facts.Kind, Attempt: c.Facts.Attempt,
+		Signature: c.Facts.Signature, Headers: c.Facts.Headers, ReceivedAt: c.Facts.ReceivedAt, PayloadHash: c.Facts.PayloadHash,
+		TraceParent: c.Facts.TraceParent, Disposition: a.Disposition(), Anomalies: a.Anomalies,
 	}
 }
 

@@ -40,6 +40,18 @@ type Backend interface {
 	// the one that is stored.
 	StoreReplayRun(ctx context.Context, run ReplayRun) (ReplayRun, error)
 
+	// Take finds events that could be granted now, for whoever acquires them.
+	Take(ctx context.Context, q TakeQuery) (Taken, error)
+
+	// Rest says when events that were taken and not granted are offered again.
+	Rest(ctx context.Context, list []Rest) error
+
+	// Listen calls f when events may have become due that others have written, with what tells
+	// whether they may be of a group, until the context ends. It is no more than a hint: a
+	// backend that cannot tell returns at once, and f may be called too often or too late. f
+	// must not call the backend.
+	Listen(ctx context.Context, f func(about func(Group) bool))
+
 	// Clock is the database's time as near as can be told without asking.
 	Clock() idem.Instant
 
@@ -68,6 +80,8 @@ type Reader interface {
 	Keys(ctx context.Context, ids []idem.ID) (map[idem.ID]idem.EventKey, error)
 	// Payload is the stored payload of an event; ok is false where none is stored.
 	Payload(ctx context.Context, ref idem.EventRef) (payload []byte, ok bool, err error)
+	// Payloads are the stored payloads of several events, of those that have one.
+	Payloads(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef][]byte, error)
 	// Info describes the backend.
 	Info(ctx context.Context) (Info, error)
 }

@@ -56,6 +56,7 @@ type Service struct {
 	wg       sync.WaitGroup
 
 	waits      *waits
+	inbox      *inbox
 	deliveries *deliveries
 
 	batches, commands, refused atomic.Uint64
@@ -68,6 +69,7 @@ type Stats struct {
 	Commands          uint64 // commands in them
 	Refused           uint64 // commands refused at a full queue
 	Waiting           int    // claims waiting for another claim to end
+	Acquiring         int    // calls waiting for events that are due
 	DeliveriesDropped uint64 // records of duplicates that found no room
 }
 
@@ -76,6 +78,7 @@ func New(b Backend, o Options) *Service {
 	o.defaults()
 	s := &Service{Reader: b, backend: b, opts: o}
 	s.waits = newWaits(s)
+	s.inbox = newInbox(s)
 	s.deliveries = newDeliveries(b, o.Logger)
 	return s
 }
@@ -119,7 +122,7 @@ func (s *Service) Stats() Stats {
 	s.mu.Unlock()
 	return Stats{
 		Queued: queued, Batches: s.batches.Load(), Commands: s.commands.Load(), Refused: s.refused.Load(),
-		Waiting: s.waits.len(), DeliveriesDropped: s.deliveries.dropped.Load(),
+		Waiting: s.waits.len(), Acquiring: s.inbox.len(), DeliveriesDropped: s.deliveries.dropped.Load(),
 	}
 }
 
@@ -130,6 +133,7 @@ func (s *Service) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.waits.close()
+	s.inbox.close()
 	done := make(chan struct{})
 	go func() {
 		s.wg.Wait()
@@ -310,10 +314,15 @@ func (s *Service) internal(c idem.Command) {
 // noted is told of every result: it wakes waiting claims and records the deliveries that
 // decided nothing.
 func (s *Service) noted(c idem.Command, r Result) {
+	s.inbox.noted(r)
 	switch c := c.(type) {
 	case *idem.Claim:
-		if a, ok := r.Answer.(*idem.ClaimAnswer); ok && !c.Waited {
+		if a, ok := r.Answer.(*idem.ClaimAnswer); ok && !c.Waited && c.Acquisition.IsZero() {
 			s.deliveries.record(c, a)
+		}
+	case *idem.Receive:
+		if a, ok := r.Answer.(*idem.ReceiveAnswer); ok && !a.Fresh && !a.Repeated {
+			s.deliveries.add(deliveryOfReceipt(c, a))
 		}
 	case *idem.Complete, *idem.Fail, *idem.Release, *idem.Resolve:
 		if r.Err == nil {

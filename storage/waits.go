@@ -48,9 +48,12 @@ func newWaits(s *Service) *waits {
 	return &waits{s: s, kick: make(chan struct{}, 1), byEvent: map[idem.ID][]*waiter{}}
 }
 
-// Recheck decides all waiting claims anew without waiting for the next poll, as when the
-// store's clock has been moved.
-func (s *Service) Recheck() { s.waits.ring() }
+// Recheck decides all waiting claims anew, and looks for what is due, without waiting for the
+// next poll, as when the store's clock has been moved.
+func (s *Service) Recheck() {
+	s.waits.ring()
+	s.inbox.heard(func(Group) bool { return true })
+}
 
 // ring has the waiters looked at at once.
 func (w *waits) ring() {

@@ -137,6 +137,8 @@ type Claim struct {
 	event      *Event
 	firstTrace string
 	causeTrace string
+	claimant   string            // of an acquired one
+	acquired   *pb.AcquiredEvent // nil unless a worker acquired it
 
 	lease   lease
 	busy    atomic.Bool            // a handler runs under it
@@ -154,6 +156,14 @@ func (c *Claim) Namespace() string { return c.namespace }
 
 // Consumer is the consumer that the claim is for.
 func (c *Claim) Consumer() string { return c.consumer }
+
+// Delivery is the event's first delivery with the headers that were kept, for an event that a
+// [Worker] acquired; nil otherwise. Do not change it.
+func (c *Claim) Delivery() *Delivery { return c.acquired.GetDelivery() }
+
+// Ordering is the event's version, for an event that a [Worker] acquired and that is ordered;
+// nil otherwise. Do not change it.
+func (c *Claim) Ordering() *Ordering { return c.acquired.GetOrdering() }
 
 // Traces are the trace contexts (W3C traceparent) of the event's first delivery and of
 // its cause's, for span links. Each is empty if there is none.

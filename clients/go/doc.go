@@ -21,6 +21,11 @@
 // ones. [Client.Claim] and the methods of [Claim] are the same step by step, and
 // [Client.Idempotency] is the contract as it is.
 //
+// # Receive now, work later
+//
+// [Client.Receive] keeps an event, so that the provider can be answered at once; a [Worker]
+// acquires what is due and runs a handler for each event, as Process does.
+//
 // # Errors
 //
 // Every error of a call is an [*Error], whose reason can be asked for with

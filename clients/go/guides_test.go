@@ -24,7 +24,7 @@ func TestTheGuidesSnippetsAreRun(t *testing.T) {
 			examples.WriteString(unindented(string(source)))
 		}
 	}
-	for _, guide := range []string{"go-client.md", "your-own-queue.md"} {
+	for _, guide := range []string{"go-client.md", "receive-now-work-later.md", "your-own-queue.md"} {
 		text, err := os.ReadFile(filepath.Join("../../docs/guides", guide))
 		if err != nil {
 			t.Fatal(err)

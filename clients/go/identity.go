@@ -25,6 +25,8 @@ func checkIdentity(req any) error {
 	switch r := req.(type) {
 	case *pb.ClaimEventRequest:
 		return checkClaimant(r.GetClaimant(), r.GetConsumer(), r.GetEvent(), r.GetDelivery())
+	case *pb.AcquireEventsRequest:
+		return checkClaimant(r.GetClaimant(), r.GetConsumer(), nil, nil)
 	case *pb.ClaimEventsRequest:
 		for _, item := range r.GetItems() {
 			d := item.GetDelivery()

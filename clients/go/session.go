@@ -65,6 +65,8 @@ func (s *Session) Do(ctx context.Context, req *SessionRequest) (*SessionResponse
 			return resp.GetCompleteEvents(), err
 		})
 		return answered(&SessionResponse{Result: &pb.SessionResponse_CompleteEvents{CompleteEvents: out}}, err)
+	case *pb.SessionRequest_AcquireEvents:
+		return s.do(ctx, req, c.AcquireEvents)
 	default:
 		return s.do(ctx, req, req.GetClaimEvent())
 	}

@@ -67,6 +67,16 @@ func (o overSession) RecordSideEffect(ctx context.Context, r *pb.RecordSideEffec
 	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_RecordSideEffect{RecordSideEffect: r}}, (*pb.SessionResponse).GetRecordSideEffect)
 }
 
+// ReceiveEvent implements the contract's method.
+func (o overSession) ReceiveEvent(ctx context.Context, r *pb.ReceiveEventRequest, _ ...grpc.CallOption) (*pb.ReceiveEventResponse, error) {
+	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_ReceiveEvent{ReceiveEvent: r}}, (*pb.SessionResponse).GetReceiveEvent)
+}
+
+// AcquireEvents implements the contract's method.
+func (o overSession) AcquireEvents(ctx context.Context, r *pb.AcquireEventsRequest, _ ...grpc.CallOption) (*pb.AcquireEventsResponse, error) {
+	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_AcquireEvents{AcquireEvents: r}}, (*pb.SessionResponse).GetAcquireEvents)
+}
+
 // Session opens a stream of the caller's own.
 func (o overSession) Session(ctx context.Context, opts ...grpc.CallOption) (pb.IdempotencyService_SessionClient, error) {
 	return o.s.client.stub.Session(ctx, opts...)

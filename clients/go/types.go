@@ -11,6 +11,8 @@ type (
 	Event = pb.Event
 	// EventRef names an event inside a namespace.
 	EventRef = pb.EventRef
+	// AcquiredEvent is an event that a worker has acquired.
+	AcquiredEvent = pb.AcquiredEvent
 	// Resource is the thing an event is about.
 	Resource = pb.Resource
 	// Delivery describes one arrival of an event.

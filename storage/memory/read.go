@@ -167,6 +167,21 @@ func (s *Store) Payload(ctx context.Context, ref idem.EventRef) (payload []byte,
 	return bytes.Clone(payload), ok, nil
 }
 
+// Payloads implements [storage.Reader].
+func (s *Store) Payloads(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef][]byte, error) {
+	out := make(map[idem.EventRef][]byte, len(refs))
+	for _, ref := range refs {
+		payload, ok, err := s.Payload(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[ref] = payload
+		}
+	}
+	return out, nil
+}
+
 // Info implements [storage.Reader].
 func (s *Store) Info(context.Context) (storage.Info, error) {
 	s.mu.Lock()

@@ -67,6 +67,8 @@ type Store struct {
 
 	changed map[idem.ID]idem.Instant // when a resource last was
 	removed storage.Retention
+
+	inbox inbox
 }
 
 type source struct{ namespace, name string }
@@ -80,7 +82,7 @@ func New(o Options) *Store {
 		events: map[idem.ID]*idem.Event{}, running: map[idem.ID]bool{}, stored: map[string][]idem.ID{}, entered: map[idem.ID]idem.Instant{}, attempts: map[idem.ID][]idem.Attempt{},
 		effects: map[idem.ID]*idem.Effect{}, under: map[idem.ID]map[idem.ID]bool{}, resources: map[idem.ID]*idem.Resource{}, members: map[idem.ID][]idem.Member{},
 		verified: map[source]bool{}, payloads: map[idem.ID][]byte{}, deliveries: map[idem.ID][]storage.Delivery{},
-		policies: map[string][]storage.PolicySet{}, changed: map[idem.ID]idem.Instant{}, runs: map[runKey]storage.ReplayRun{},
+		policies: map[string][]storage.PolicySet{}, changed: map[idem.ID]idem.Instant{}, runs: map[runKey]storage.ReplayRun{}, inbox: newInbox(),
 	}
 	s.book.Store(idem.NewRulebook())
 	if s.clock == nil {
@@ -123,9 +125,10 @@ func (s *Store) apply(c idem.Command) storage.Result {
 		fence = s.epoch<<fenceBits + s.drawn
 	}
 	s.write(&d, now, fence)
+	s.inbox.tell(&d)
 	d.Finish(now, fence)
-	if claim, ok := c.(*idem.Claim); ok && d.Err == nil {
-		s.arrived(claim, &d, now)
+	if d.Err == nil {
+		s.arrived(c, &d, now)
 	}
 	if d.Err != nil {
 		return storage.Result{Err: d.Err}
@@ -144,6 +147,7 @@ func (s *Store) write(d *idem.Decision, now idem.Instant, fence int64) {
 	for _, w := range d.Resources {
 		r := cloneResource(w.Apply(now, fence))
 		s.resources[r.Key.ID()], s.changed[r.Key.ID()] = r, now
+		s.inbox.touch(r.Key.ID())
 	}
 	for _, w := range d.Effects {
 		s.putEffect(cloneEffect(w.Apply(now)))
@@ -173,6 +177,7 @@ func (s *Store) putEvent(e *idem.Event, now idem.Instant) {
 		}
 	}
 	s.events[id] = cloneEvent(e)
+	s.inbox.put(e)
 	if e.State == idem.Processing {
 		s.running[id] = true
 	} else {
@@ -225,22 +230,29 @@ func (s *Store) putMember(m idem.Member) {
 	}
 }
 
-// arrived remembers what a claim's delivery brought beside its record: that the source
-// signs, the payload, and the delivery itself when it was not the first but was
-// granted.
-func (s *Store) arrived(c *idem.Claim, d *idem.Decision, now idem.Instant) {
-	a, ok := d.Answer.(*idem.ClaimAnswer)
-	if !ok || a.Outcome == idem.OutcomeRejected {
+// arrived remembers what a delivery brought beside its record: that the source signs, the
+// payload, and the delivery itself when it was not the first but was granted. Of an
+// acquisition it remembers what it was granted.
+func (s *Store) arrived(c idem.Command, d *idem.Decision, now idem.Instant) {
+	a, ok := idem.ArrivalOf(c)
+	if !ok {
+		s.acquire(c, d)
 		return
 	}
-	if c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate {
-		s.verified[source{c.Key.Namespace, c.Key.Source}] = true
+	claim, _ := d.Answer.(*idem.ClaimAnswer)
+	receipt, _ := d.Answer.(*idem.ReceiveAnswer)
+	if claim != nil && claim.Outcome == idem.OutcomeRejected || receipt != nil && receipt.Outcome == idem.ReceiveRejected {
+		return
 	}
-	if _, stored := s.payloads[c.Key.EventRef.ID()]; c.Payload != nil && !stored && a.Fresh {
-		s.payloads[c.Key.EventRef.ID()] = append([]byte{}, c.Payload...)
+	if a.Facts.Signature == idem.Verified || a.Facts.Signature == idem.VerifiedLate {
+		s.verified[source{a.Key.Namespace, a.Key.Source}] = true
 	}
-	if a.Granted && !a.Fresh {
-		x := storage.DeliveryOf(c, a)
+	fresh := claim != nil && claim.Fresh || receipt != nil && receipt.Fresh
+	if _, stored := s.payloads[a.Key.EventRef.ID()]; a.Payload != nil && !stored && fresh {
+		s.payloads[a.Key.EventRef.ID()] = append([]byte{}, a.Payload...)
+	}
+	if c, ok := c.(*idem.Claim); ok && claim != nil && claim.Granted && !claim.Fresh {
+		x := storage.DeliveryOf(c, claim)
 		x.RecordedAt = now
 		s.putDelivery(x)
 	}

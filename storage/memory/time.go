@@ -14,6 +14,7 @@ func (s *Store) Expire(id idem.ID) {
 	now := s.clock()
 	if e := s.events[id]; e != nil {
 		e.LeaseUntil = min(e.LeaseUntil, now)
+		delete(s.inbox.rests, id)
 	}
 	if f := s.effects[id]; f != nil {
 		f.LeaseUntil = min(f.LeaseUntil, now)
@@ -26,6 +27,7 @@ func (s *Store) Due(id idem.ID) {
 	defer s.mu.Unlock()
 	if e := s.events[id]; e != nil {
 		e.DueAt = min(e.DueAt, s.clock())
+		delete(s.inbox.rests, id)
 	}
 }
 
@@ -36,6 +38,7 @@ func (s *Store) Later(id idem.ID, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.events[id]; e != nil {
+		delete(s.inbox.rests, id)
 		back(d, &e.LeaseUntil, &e.GrantedAt, &e.EndedAt, &e.DueAt, &e.WaitingSince, &e.NotYetSince, &e.CreatedAt)
 		s.entered[id] = s.entered[id].Add(-d)
 		for i := range s.attempts[id] {

@@ -17,6 +17,8 @@ func (s *Store) policyOf(c idem.Command) *idem.Policy {
 	switch c := c.(type) {
 	case *idem.Claim:
 		return s.policy(c.Key, c.Facts.Type)
+	case *idem.Receive:
+		return s.policy(c.Key, c.Facts.Type)
 	case *idem.Check:
 		return s.policy(consumerKey(c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer), "")
 	case *idem.BeginEffect:
@@ -62,8 +64,8 @@ func (s *Store) world(c idem.Command, p *idem.Policy, now idem.Instant) *idem.Wo
 	if id, ok := idem.EffectOf(c); ok {
 		w.Effect = cloneEffect(s.effects[id])
 	}
-	if claim, ok := c.(*idem.Claim); ok {
-		w.SeenVerified = s.verified[source{claim.Key.Namespace, claim.Key.Source}]
+	if a, ok := idem.ArrivalOf(c); ok {
+		w.SeenVerified = s.verified[source{a.Key.Namespace, a.Key.Source}]
 	}
 	if o := ordering(c, w.Event); o != nil {
 		id := o.Resource.ID()
@@ -82,6 +84,8 @@ func ordering(c idem.Command, e *idem.Event) *idem.Ordering {
 		if e != nil && e.Ordering != nil {
 			return e.Ordering
 		}
+		return c.Ordering
+	case *idem.Receive:
 		return c.Ordering
 	case *idem.Check:
 		return &c.Ordering

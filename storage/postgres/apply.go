@@ -174,7 +174,13 @@ func (it *item) finish(r storage.Result) {
 // start makes the first guess of an item, or says what must be read for it.
 func (s *Store) start(it *item) {
 	switch c := it.cmd.(type) {
+	case *idem.Receive:
+		s.startReceipt(it, c)
 	case *idem.Claim:
+		if !c.Acquisition.IsZero() { // there is a record
+			it.read = needAll
+			return
+		}
 		_, known := s.events.get(it.id)
 		it.blind = !known
 		otherwise := needEvent
@@ -285,7 +291,7 @@ func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 		it.read = needAll
 		return
 	}
-	if a, ok := d.Answer.(*idem.ClaimAnswer); ok && a.Outcome == idem.OutcomeRejected { // no record is asked about it
+	if rejected(d.Answer) { // no record is asked about it
 		it.settle(&d, s.Clock())
 		return
 	}
@@ -293,7 +299,7 @@ func (s *Store) guess(it *item, w *idem.World, otherwise need) {
 		it.read = otherwise
 		return
 	}
-	if it.order != nil && !writesAll(&d, w.Resources) {
+	if _, receipt := it.cmd.(*idem.Receive); !receipt && it.order != nil && !writesAll(&d, w.Resources) {
 		it.read = needAll // it rests on a resource that the write would not test
 		return
 	}
@@ -360,6 +366,8 @@ func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
 	var key idem.EventKey
 	switch c := it.cmd.(type) {
 	case *idem.Claim:
+		return s.policies(c.Key, c.Facts.Type)
+	case *idem.Receive:
 		return s.policies(c.Key, c.Facts.Type)
 	case *idem.Check:
 		key.Namespace, key.Consumer = c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer

@@ -32,6 +32,7 @@ func (s *Store) background(ctx context.Context, o Options) {
 				s.log.WarnContext(ctx, "partitions could not be made and are tried again in an hour", "error", err)
 			}
 		})
+		s.every(ctx, time.Minute, "forget acquisitions", s.forgetAcquisitions)
 		s.every(ctx, time.Second, "look for verified sources", func(ctx context.Context) error {
 			return s.sources.load(ctx, s.pool)
 		})

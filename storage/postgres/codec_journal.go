@@ -87,6 +87,15 @@ func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
 		}
 		w.Bytes(42, buf)
 	}
+	if e := orderedBy(n, d); e != nil { // which lane the event stands in, and where
+		epoch, value := rankOf(e.Ordering)
+		lane := e.Ordering.Resource.ID()
+		w.Group(43, func(g *tlv.Writer) {
+			g.Bytes(1, lane[:])
+			g.Int(2, epoch)
+			g.Int(3, value)
+		})
+	}
 }
 
 func putSubject(w *tlv.Writer, n *idem.Entry, d *idem.Decision) {
@@ -120,13 +129,8 @@ func putSubject(w *tlv.Writer, n *idem.Entry, d *idem.Decision) {
 // dueOf is when the subject of an entry needs somebody next: the end of its lease, or
 // the moment when it may be claimed again; in the code of [idem.When], -2 for never.
 func dueOf(n *idem.Entry, d *idem.Decision) int64 {
-	w := d.Event
-	for _, o := range d.Owners {
-		if o.New.ID() == n.ID {
-			w = o
-		}
-	}
-	if w == nil || n.Subject != idem.OnEvent {
+	w := writeOf(n, d)
+	if w == nil {
 		return -2
 	}
 	when, old := w.Due, w.New.DueAt
@@ -147,6 +151,36 @@ func dueOf(n *idem.Entry, d *idem.Decision) int64 {
 	}
 }
 
+// writeOf is the write of the event that an entry is about, nil where it is about none.
+func writeOf(n *idem.Entry, d *idem.Decision) *idem.EventWrite {
+	if n.Subject != idem.OnEvent {
+		return nil
+	}
+	for _, o := range d.Owners {
+		if o.New.ID() == n.ID {
+			return o
+		}
+	}
+	return d.Event
+}
+
+// orderedBy is the event of an entry if it is ordered about a resource.
+func orderedBy(n *idem.Entry, d *idem.Decision) *idem.Event {
+	if w := writeOf(n, d); w != nil && w.New.Ordering != nil {
+		return w.New
+	}
+	return nil
+}
+
+// rankOf is an event's place among those about its resource: whose rank is lower is to be
+// granted first. Under LATEST_WINS that is the newest.
+func rankOf(o *idem.Ordering) (epoch, value int64) {
+	if o.Mode == idem.LatestWins {
+		return ^o.Version.Epoch, ^o.Version.Value // turned about, without an overflow
+	}
+	return o.Version.Epoch, o.Version.Value
+}
+
 // headSize is the length of a head: the ID that leads a command, and its fence.
 const headSize = 24
 
@@ -160,6 +194,11 @@ type journaled struct {
 	to      idem.State
 	due     idem.Instant // zero for never
 	terms   []int64
+
+	lane      idem.ID // the resource that orders the event, zero for none
+	rankEpoch int64
+	rankValue int64
+	resources []idem.ID // that changed along with it
 }
 
 // readBlock reads the entries of the commands that were carried out.
@@ -206,6 +245,10 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 			n.to = idem.State(f.Int()) //nolint:gosec // written from the same type
 		case 22:
 			namespace = f.String()
+		case 21:
+			if subject, id := readTouched(f.Sub()); subject == idem.OnResource {
+				n.resources = append(n.resources, id)
+			}
 		case 40:
 			lead = id16(f.Value)
 		case 41:
@@ -218,6 +261,8 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 			for b := f.Value; len(b) >= 8; b = b[8:] {
 				n.terms = append(n.terms, int64(binary.BigEndian.Uint64(b))) //nolint:gosec // a hash
 			}
+		case 43:
+			n.readRank(f.Sub())
 		}
 	}
 	if n.subject == idem.OnEvent && n.seq == 1 && namespace != "" {
@@ -230,6 +275,31 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 // cause.
 func causeTerm(namespace, source, eventID string) int64 {
 	return idem.Term(namespace, "cause", source, eventID)
+}
+
+func readTouched(r *tlv.Reader) (subject idem.Subject, id idem.ID) {
+	for f, ok := r.Next(); ok; f, ok = r.Next() {
+		switch f.Tag {
+		case 1:
+			subject = idem.Subject(f.Int()) //nolint:gosec // written from the same type
+		case 2:
+			id = id16(f.Value)
+		}
+	}
+	return subject, id
+}
+
+func (n *journaled) readRank(r *tlv.Reader) {
+	for f, ok := r.Next(); ok; f, ok = r.Next() {
+		switch f.Tag {
+		case 1:
+			n.lane = id16(f.Value)
+		case 2:
+			n.rankEpoch = f.Int()
+		case 3:
+			n.rankValue = f.Int()
+		}
+	}
 }
 
 // terms are the hashes under which an entry's event is to be found.

@@ -221,6 +221,8 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	grantOf(t, s, second)
 	execSQL(t, pool, "UPDATE idemsvc.event SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1", [16]byte(again.Key.ID()))
 
+	acquireAll(t, s, ns)
+
 	hold := claimOf(ns, "held")
 	hold.Stale = idem.Hold
 	grantOf(t, s, hold)
@@ -282,6 +284,56 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	}
 }
 
+// acquireAll receives events and acquires them in every way.
+func acquireAll(t *testing.T, s *postgres.Store, ns string) {
+	t.Helper()
+	lanes := []idem.ID{}
+	for i, name := range []string{"plain", "ordered", "newer"} {
+		c := &idem.Receive{Key: keyOf(ns, "inbox-"+name), Facts: idem.Facts{PayloadHash: []byte(name)}, Payload: []byte(name)}
+		if i > 0 {
+			c.Ordering = lane(claimOf(ns, "x"), "inbox", int64(i)).Ordering
+			lanes = append(lanes, c.Ordering.Resource.ID())
+		}
+		must[*idem.ReceiveAnswer](t, s, c)
+	}
+	if _, err := s.Follow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	group := storage.Group{Namespace: ns, Consumer: "mailer"}
+	taken, err := s.Take(t.Context(), storage.TakeQuery{Wanted: []storage.Wanted{{Group: group, Max: 10}}, Lanes: lanes[:1]})
+	if err != nil || len(taken.Due) != 2 || len(taken.Next) != 2 {
+		t.Fatalf("taken: %d due, %d next, %v", len(taken.Due), len(taken.Next), err)
+	}
+	c := acquisitionOf("worker", taken.Due[0])
+	if a := must[*idem.ClaimAnswer](t, s, c); a.Outcome != idem.OutcomeClaimed {
+		t.Fatal(a.Outcome)
+	}
+	if err := s.Rest(t.Context(), []storage.Rest{{Event: taken.Due[1].ID(), In: time.Minute}}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Take(t.Context(), storage.TakeQuery{Again: []idem.ID{c.Acquisition}})
+	if err != nil || len(again.Again[c.Acquisition]) != 1 {
+		t.Fatalf("again: %v, %v", again.Again, err)
+	}
+	refs := []idem.EventRef{keyOf(ns, "inbox-plain").EventRef, keyOf(ns, "inbox-newer").EventRef}
+	if payloads, err := s.Payloads(t.Context(), refs); err != nil || string(payloads[refs[0]]) != "plain" || string(payloads[refs[1]]) != "newer" {
+		t.Fatalf("payloads: %v, %v", payloads, err)
+	}
+	if err := s.ForgetAcquisitions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// acquisitionOf is the claim by which a call acquires an event.
+func acquisitionOf(claimant string, e *idem.Event) *idem.Claim {
+	c := &idem.Claim{
+		Key: e.Key, Facts: e.Facts, Ordering: e.Ordering, Claimant: claimant, Nonce: randomID(), Lease: 10 * time.Minute,
+		AcceptReplay: true, Acquisition: idem.Digest("acquisition", claimant),
+	}
+	c.Facts.Kind = idem.ConsumerRequeue
+	return c
+}
+
 // fillDatabase opens a database with 50,000 events, thousands of live leases and
 // statistics.
 func fillDatabase(t *testing.T) *pgx.Conn {
@@ -313,6 +365,9 @@ func fillDatabase(t *testing.T) *pgx.Conn {
 		`INSERT INTO idemsvc.payload SELECT clock_timestamp(), n.id, '\x01', '\x01' FROM n WHERE i <= 20000`,
 		`INSERT INTO idemsvc.unfinished SELECT get_byte(uuid_send(n.id), 0), n.id, 1, CASE WHEN i % 10 < 7 THEN 2 ELSE i % 10 END, clock_timestamp(),
 			clock_timestamp() + (i - 500) * interval '1 s', 'full' || i % 10, 'c' || i % 7 FROM n WHERE i <= 20000`,
+		`INSERT INTO idemsvc.unfinished SELECT get_byte(uuid_send(n.id), 0), n.id, 1, 1, clock_timestamp(), clock_timestamp(), 'full', 'c' || i % 7, clock_timestamp(),
+			CASE WHEN i % 3 = 0 THEN clock_timestamp() END, NULL, CASE WHEN i % 2 = 0 THEN n.id END, 0, i FROM n WHERE i > 20000`,
+		`INSERT INTO idemsvc.acquired SELECT n.id, clock_timestamp(), ARRAY[n.id] FROM n WHERE i <= 20000`,
 		`INSERT INTO idemsvc.journal (at, xid, epoch, heads, body, hash)
 		 SELECT clock_timestamp() - interval '1 s', pg_current_xact_id()::text::bigint, 1, '', '\x01', '\x01' FROM n`,
 	} {
@@ -473,7 +528,7 @@ func (n planNode) text(depth int) string {
 }
 
 // growing are the tables that grow with use, and their partitions.
-var growing = []string{"event", "resource", "effect", "attempt", "member", "journal", "lookup", "unfinished", "payload", "delivery"}
+var growing = []string{"acquired", "event", "resource", "effect", "attempt", "member", "journal", "lookup", "unfinished", "payload", "delivery"}
 
 func grows(relation string) bool {
 	table, _, _ := strings.Cut(relation, "_")

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/binary"
 	"time"
 
@@ -36,6 +37,8 @@ func Statements() map[string]string {
 		"retain_lead": sqlRetainLead, "retain_save": sqlRetainSave, "retain_size": sqlRetainSize, "retain_events": sqlRetainEvents, "retain_effects": sqlRetainEffects,
 		"retain_resources": sqlRetainResources, "forget_events": sqlForgetEvents, "forget_effects": sqlForgetEffects, "forget_resources": sqlForgetResources,
 		"forget_payloads": sqlForgetPayloads,
+		"follow_lanes":    sqlFollowLanes, "follow_notify": sqlFollowNotify, "take": sqlTake, "take_lane": sqlTakeLane,
+		"take_again": sqlTakeAgain, "acquired": sqlAcquired, "forget_acquired": sqlForgetAcquired, "rest": sqlRest, "payloads": sqlPayloads,
 	}
 }
 
@@ -45,6 +48,9 @@ func BlockOf(d *idem.Decision, fence int64) (heads, body []byte) {
 	lead := b.add(d)
 	return binary.BigEndian.AppendUint64(lead[:], uint64(fence)), b.out()
 }
+
+// ForgetAcquisitions forgets what nobody repeats any more.
+func (s *Store) ForgetAcquisitions(ctx context.Context) error { return s.forgetAcquisitions(ctx) }
 
 // FollowBlocks is how many blocks one step of the reader behind the journal takes.
 const FollowBlocks = followBlocks

@@ -203,16 +203,13 @@ func (f *following) queueUnfinished(b *pgx.Batch) {
 			last[n.id] = n
 		}
 	}
-	var overID, openID [][16]byte
-	var overSeq, openSeq []int64
-	var state []int16
-	var at []time.Time
-	var due []*time.Time
+	var overID [][16]byte
+	var overSeq []int64
+	var open openCols
 	for id, n := range last {
 		switch {
 		case !over(n):
-			openID, openSeq, state = append(openID, id), append(openSeq, n.seq), append(state, int16(n.to))
-			at, due = append(at, n.at.Time()), append(due, nullTime(n.due))
+			open.add(id, n)
 		case !fresh[id]:
 			overID, overSeq = append(overID, id), append(overSeq, n.seq)
 		}
@@ -220,8 +217,15 @@ func (f *following) queueUnfinished(b *pgx.Batch) {
 	if len(overID) > 0 {
 		b.Queue(sqlFollowOver, overID, overSeq).Exec(nothing)
 	}
-	if len(openID) > 0 {
-		b.Queue(sqlFollowOpen, openID, openSeq, state, at, due).Exec(nothing)
+	if len(open.id) > 0 {
+		b.Queue(sqlFollowOpen, open.args()...).Exec(nothing)
+	}
+	lanes, freed := f.lanes()
+	if len(lanes) > 0 {
+		b.Queue(sqlFollowLanes, lanes, freed).Exec(nothing)
+	}
+	if len(lanes) > 0 || open.some {
+		b.Queue(sqlFollowNotify, open.id, lanes).Exec(nothing)
 	}
 }
 

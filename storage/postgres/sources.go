@@ -68,11 +68,8 @@ func (s *sources) add(ks []sourceKey) {
 func (s *Store) vouch(ctx context.Context, items []*item) {
 	var ks []sourceKey
 	for _, it := range items {
-		c, ok := it.cmd.(*idem.Claim)
-		if !ok || !genuine(c) || s.sources.verified(c.Key) {
-			continue
-		}
-		if a, ok := it.result.Answer.(*idem.ClaimAnswer); ok && a.Outcome != idem.OutcomeRejected {
+		c, ok := idem.ArrivalOf(it.cmd)
+		if ok && it.result.Err == nil && genuine(c.Facts) && !s.sources.verified(c.Key) {
 			ks = append(ks, sourceKey{c.Key.Namespace, c.Key.Source})
 		}
 	}
@@ -92,7 +89,7 @@ func (s *Store) vouch(ctx context.Context, items []*item) {
 	s.sources.add(ks)
 }
 
-// genuine reports whether a claim's delivery carries a signature that was found right.
-func genuine(c *idem.Claim) bool {
-	return c.Facts.Signature == idem.Verified || c.Facts.Signature == idem.VerifiedLate
+// genuine reports whether a delivery carries a signature that was found right.
+func genuine(f *idem.Facts) bool {
+	return f.Signature == idem.Verified || f.Signature == idem.VerifiedLate
 }

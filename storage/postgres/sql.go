@@ -48,6 +48,16 @@ var (
 	sqlFollowOver    = load("follow_over")
 	sqlFollowOpen    = load("follow_open")
 	sqlSweep         = load("sweep")
+	sqlFollowLanes   = load("follow_lanes")
+	sqlFollowNotify  = load("follow_notify")
+
+	sqlTake           = load("take")
+	sqlTakeLane       = load("take_lane")
+	sqlTakeAgain      = load("take_again")
+	sqlAcquired       = load("acquired")
+	sqlForgetAcquired = load("forget_acquired")
+	sqlRest           = load("rest")
+	sqlPayloads       = load("payloads")
 
 	sqlPolicyHead    = load("policy_head")
 	sqlPolicies      = load("policies")

@@ -61,6 +61,7 @@ type Store struct {
 	ep      epochs
 	sources sources
 	book    rulebook
+	takes   takes
 	clock   clock
 
 	stop context.CancelFunc

@@ -96,6 +96,13 @@ func (f followed) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (st
 	return f.Store.Unfinished(ctx, q)
 }
 
+func (f followed) Take(ctx context.Context, q storage.TakeQuery) (storage.Taken, error) {
+	if err := step(ctx, f.Store); err != nil {
+		return storage.Taken{}, err
+	}
+	return f.Store.Take(ctx, q)
+}
+
 func (h harness) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	if _, err := h.pool.Exec(context.Background(), sql, args...); err != nil {
@@ -116,7 +123,8 @@ func (h harness) hint(t testing.TB, id idem.ID) {
 	if err := step(context.Background(), h.store); err != nil {
 		t.Fatal(err)
 	}
-	h.exec(t, "UPDATE idemsvc.unfinished SET due_at = clock_timestamp() WHERE id = $1", [16]byte(id))
+	h.exec(t, `UPDATE idemsvc.unfinished SET due_at = clock_timestamp(), ready_at = least(ready_at, clock_timestamp()),
+		acquire_at = least(acquire_at, clock_timestamp()), blocked_until = NULL WHERE id = $1`, [16]byte(id))
 }
 
 func (h harness) Due(t testing.TB, id idem.ID) {
@@ -139,6 +147,7 @@ func (h harness) Later(t testing.TB, id idem.ID, d time.Duration) {
 		due_at = due_at - $2 * interval '1 microsecond' WHERE event = $1`, [16]byte(id), us)
 	h.exec(t, "UPDATE idemsvc.effect SET lease_until = lease_until - $2 * interval '1 microsecond', since = since - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
 	h.exec(t, "UPDATE idemsvc.resource SET gap_since = gap_since - $2 * interval '1 microsecond', changed_at = changed_at - $2 * interval '1 microsecond' WHERE id = $1", [16]byte(id), us)
+	h.hint(t, id)
 }
 
 func (h harness) Retain(t testing.TB) {
@@ -172,7 +181,7 @@ func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
 
 func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
-	// Output: 3
+	// Output: 4
 }
 
 // Claims of events that another replica knows are read first once that is what they mostly

@@ -144,6 +144,7 @@ func (t *trip) queue(b *pgx.Batch) {
 	t.writeSteps(b)
 	t.writeOthers(b)
 	t.grants(b)
+	t.acquisitions(b)
 	t.payloads(b)
 	if len(t.reads) > 0 {
 		t.loaded = newWorld(t, t.reads)

@@ -70,7 +70,7 @@ func (w *world) ask(it *item) {
 
 func (w *world) askMembers(it *item, id idem.ID) {
 	o := it.order
-	if o.Mode != idem.Sequential {
+	if _, receipt := it.cmd.(*idem.Receive); receipt || o.Mode != idem.Sequential {
 		return
 	}
 	w.memberBucket = append(w.memberBucket, id.Bucket())
@@ -166,6 +166,9 @@ func (w *world) scanMembers(rows pgx.Rows) error {
 
 // shallow reports whether an event's record alone is enough to decide the command.
 func shallow(c idem.Command, e *idem.Event) bool {
+	if _, receipt := c.(*idem.Receive); receipt {
+		return true
+	}
 	if e.Effects > 0 || len(e.Lanes) > 0 || e.Ordering != nil || e.Total > 1 {
 		return false
 	}
@@ -284,8 +287,8 @@ func past(c idem.Command, list []idem.Attempt) *idem.Attempt {
 // worldOf is the world of an item with nothing but its event's record.
 func (s *Store) worldOf(it *item, t *trip, e *idem.Event) *idem.World {
 	w := &idem.World{Now: t.now, Event: e, EpochStart: s.epochStart(), Policies: s.policyOfEvent}
-	if c, ok := it.cmd.(*idem.Claim); ok {
-		w.SeenVerified = s.sources.verified(c.Key)
+	if a, ok := idem.ArrivalOf(it.cmd); ok {
+		w.SeenVerified = s.sources.verified(a.Key)
 	}
 	return w
 }

@@ -122,7 +122,7 @@ func (t *trip) grants(b *pgx.Batch) {
 	var detail [][]byte
 	for _, it := range t.others {
 		c, ok := it.cmd.(*idem.Claim)
-		if !ok {
+		if !ok || !c.Acquisition.IsZero() {
 			continue
 		}
 		a, ok := it.dec.Answer.(*idem.ClaimAnswer)
@@ -147,16 +147,16 @@ func (t *trip) payloads(b *pgx.Batch) {
 	var hash, payload [][]byte
 	for _, list := range [][]*item{t.firsts, t.others} {
 		for _, it := range list {
-			c, ok := it.cmd.(*idem.Claim)
-			if !ok || len(c.Payload) == 0 || it.dec.Event == nil || it.dec.Event.Old != nil {
+			a, ok := idem.ArrivalOf(it.cmd)
+			if !ok || len(a.Payload) == 0 || it.dec.Event == nil || it.dec.Event.Old != nil {
 				continue
 			}
 			key := it.subject()
 			bucket = append(bucket, key.Bucket())
 			id = append(id, key)
-			ref = append(ref, c.Key.EventRef.ID())
-			hash = append(hash, c.Facts.PayloadHash)
-			payload = append(payload, c.Payload)
+			ref = append(ref, a.Key.EventRef.ID())
+			hash = append(hash, a.Facts.PayloadHash)
+			payload = append(payload, a.Payload)
 		}
 	}
 	if len(id) > 0 {

@@ -40,7 +40,9 @@ func TestOutcomesPage(t *testing.T) {
 	p.section("Advice", "Advice")
 	p.values("Advice", "advice", "meaning", func(v, comment string) string { return comment })
 	p.section("Answers to ClaimEvent", "ClaimOutcome")
-	p.claimOutcomes()
+	p.claimOutcomes("ClaimOutcome")
+	p.section("Answers to ReceiveEvent", "ReceiveOutcome")
+	p.claimOutcomes("ReceiveOutcome")
 	p.section("Answering the provider when a claim ends", "")
 	p.endings()
 	p.section("Answers to CheckVersion", "VersionDecision")
@@ -105,8 +107,8 @@ var adviceFirst = regexp.MustCompile(`^((?:PROCESS|ACKNOWLEDGE|REPEAT_LATER)[^.]
 
 // claimOutcomes takes apart what the comments keep to: the advice, the meaning, «Provider:»
 // and «Next:».
-func (p *outcomesPage) claimOutcomes() {
-	p.values("ClaimOutcome", "outcome", "advice | meaning | answer the provider | next", func(v, comment string) string {
+func (p *outcomesPage) claimOutcomes(enum string) {
+	p.values(enum, "outcome", "advice | meaning | answer the provider | next", func(v, comment string) string {
 		advice := adviceFirst.FindStringSubmatch(comment)
 		if advice == nil {
 			p.t.Fatalf("the comment of %s does not begin with its advice", v)

@@ -120,7 +120,7 @@ func (c *comparison) fields(got, want reflect.Value) {
 				if why := c.m.match(g.Int(), w.Int()); why != "" {
 					c.differ(fmt.Sprint(g.Int()), fmt.Sprintf("%d: %s", w.Int(), why))
 				}
-			case field.Name == "RetryIn": // how long is a matter of the clock
+			case field.Name == "RetryIn" || field.Name == "GapIn": // how long is a matter of the clock
 				if g.Int() > 0 != (w.Int() > 0) {
 					c.differ(time.Duration(g.Int()).String(), time.Duration(w.Int()).String())
 				}
@@ -254,6 +254,8 @@ func short(r storage.Result) string {
 		if a.Reentered {
 			return a.Outcome.String() + " again"
 		}
+		return a.Outcome.String()
+	case *idem.ReceiveAnswer:
 		return a.Outcome.String()
 	case *idem.CheckAnswer:
 		return a.Verdict.String()

@@ -30,6 +30,8 @@ const (
 	IdempotencyService_ReleaseClaim_FullMethodName     = "/idemsvc.v1.IdempotencyService/ReleaseClaim"
 	IdempotencyService_CheckVersion_FullMethodName     = "/idemsvc.v1.IdempotencyService/CheckVersion"
 	IdempotencyService_RecordSideEffect_FullMethodName = "/idemsvc.v1.IdempotencyService/RecordSideEffect"
+	IdempotencyService_ReceiveEvent_FullMethodName     = "/idemsvc.v1.IdempotencyService/ReceiveEvent"
+	IdempotencyService_AcquireEvents_FullMethodName    = "/idemsvc.v1.IdempotencyService/AcquireEvents"
 	IdempotencyService_Session_FullMethodName          = "/idemsvc.v1.IdempotencyService/Session"
 )
 
@@ -101,6 +103,24 @@ type IdempotencyServiceClient interface {
 	// and unknown are accepted after it is lost, because facts are never refused. At most 256 effects and 256 KiB of their
 	// bytes per event. EffectOutcome documents each answer.
 	RecordSideEffect(ctx context.Context, in *RecordSideEffectRequest, opts ...grpc.CallOption) (*RecordSideEffectResponse, error)
+	// ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+	//
+	// Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+	// answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+	// event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+	// granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+	// until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+	// ReceiveOutcome documents each answer.
+	ReceiveEvent(ctx context.Context, in *ReceiveEventRequest, opts ...grpc.CallOption) (*ReceiveEventResponse, error)
+	// AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+	//
+	// Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+	// that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+	// grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+	// half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+	// has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+	AcquireEvents(ctx context.Context, in *AcquireEventsRequest, opts ...grpc.CallOption) (*AcquireEventsResponse, error)
 	// Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.
 	//
 	// Commands run at the same time and are answered in any order, each with the guarantees of its unary method. A command whose
@@ -207,6 +227,26 @@ func (c *idempotencyServiceClient) RecordSideEffect(ctx context.Context, in *Rec
 	return out, nil
 }
 
+func (c *idempotencyServiceClient) ReceiveEvent(ctx context.Context, in *ReceiveEventRequest, opts ...grpc.CallOption) (*ReceiveEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReceiveEventResponse)
+	err := c.cc.Invoke(ctx, IdempotencyService_ReceiveEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idempotencyServiceClient) AcquireEvents(ctx context.Context, in *AcquireEventsRequest, opts ...grpc.CallOption) (*AcquireEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcquireEventsResponse)
+	err := c.cc.Invoke(ctx, IdempotencyService_AcquireEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *idempotencyServiceClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &IdempotencyService_ServiceDesc.Streams[0], IdempotencyService_Session_FullMethodName, cOpts...)
@@ -288,6 +328,24 @@ type IdempotencyServiceServer interface {
 	// and unknown are accepted after it is lost, because facts are never refused. At most 256 effects and 256 KiB of their
 	// bytes per event. EffectOutcome documents each answer.
 	RecordSideEffect(context.Context, *RecordSideEffectRequest) (*RecordSideEffectResponse, error)
+	// ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+	//
+	// Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+	// answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+	// event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+	// granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+	// until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+	// ReceiveOutcome documents each answer.
+	ReceiveEvent(context.Context, *ReceiveEventRequest) (*ReceiveEventResponse, error)
+	// AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+	//
+	// Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+	// that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+	// grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+	// half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+	// has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+	AcquireEvents(context.Context, *AcquireEventsRequest) (*AcquireEventsResponse, error)
 	// Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.
 	//
 	// Commands run at the same time and are answered in any order, each with the guarantees of its unary method. A command whose
@@ -330,6 +388,12 @@ func (UnimplementedIdempotencyServiceServer) CheckVersion(context.Context, *Chec
 }
 func (UnimplementedIdempotencyServiceServer) RecordSideEffect(context.Context, *RecordSideEffectRequest) (*RecordSideEffectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RecordSideEffect not implemented")
+}
+func (UnimplementedIdempotencyServiceServer) ReceiveEvent(context.Context, *ReceiveEventRequest) (*ReceiveEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReceiveEvent not implemented")
+}
+func (UnimplementedIdempotencyServiceServer) AcquireEvents(context.Context, *AcquireEventsRequest) (*AcquireEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcquireEvents not implemented")
 }
 func (UnimplementedIdempotencyServiceServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
@@ -517,6 +581,42 @@ func _IdempotencyService_RecordSideEffect_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _IdempotencyService_ReceiveEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReceiveEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdempotencyServiceServer).ReceiveEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdempotencyService_ReceiveEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdempotencyServiceServer).ReceiveEvent(ctx, req.(*ReceiveEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _IdempotencyService_AcquireEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcquireEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdempotencyServiceServer).AcquireEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdempotencyService_AcquireEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdempotencyServiceServer).AcquireEvents(ctx, req.(*AcquireEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _IdempotencyService_Session_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(IdempotencyServiceServer).Session(&grpc.GenericServerStream[SessionRequest, SessionResponse]{ServerStream: stream})
 }
@@ -566,6 +666,14 @@ var IdempotencyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RecordSideEffect",
 			Handler:    _IdempotencyService_RecordSideEffect_Handler,
+		},
+		{
+			MethodName: "ReceiveEvent",
+			Handler:    _IdempotencyService_ReceiveEvent_Handler,
+		},
+		{
+			MethodName: "AcquireEvents",
+			Handler:    _IdempotencyService_AcquireEvents_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

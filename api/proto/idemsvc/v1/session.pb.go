@@ -44,6 +44,8 @@ type SessionRequest struct {
 	//	*SessionRequest_RecordSideEffect
 	//	*SessionRequest_ClaimEvents
 	//	*SessionRequest_CompleteEvents
+	//	*SessionRequest_ReceiveEvent
+	//	*SessionRequest_AcquireEvents
 	Command isSessionRequest_Command `protobuf_oneof:"command"`
 	// How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
 	Timeout       *durationpb.Duration `protobuf:"bytes,11,opt,name=timeout,proto3" json:"timeout,omitempty"`
@@ -176,6 +178,24 @@ func (x *SessionRequest) GetCompleteEvents() *CompleteEventsRequest {
 	return nil
 }
 
+func (x *SessionRequest) GetReceiveEvent() *ReceiveEventRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_ReceiveEvent); ok {
+			return x.ReceiveEvent
+		}
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetAcquireEvents() *AcquireEventsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_AcquireEvents); ok {
+			return x.AcquireEvents
+		}
+	}
+	return nil
+}
+
 func (x *SessionRequest) GetTimeout() *durationpb.Duration {
 	if x != nil {
 		return x.Timeout
@@ -232,6 +252,16 @@ type SessionRequest_CompleteEvents struct {
 	CompleteEvents *CompleteEventsRequest `protobuf:"bytes,10,opt,name=complete_events,json=completeEvents,proto3,oneof"`
 }
 
+type SessionRequest_ReceiveEvent struct {
+	// As IdempotencyService.ReceiveEvent.
+	ReceiveEvent *ReceiveEventRequest `protobuf:"bytes,12,opt,name=receive_event,json=receiveEvent,proto3,oneof"`
+}
+
+type SessionRequest_AcquireEvents struct {
+	// As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+	AcquireEvents *AcquireEventsRequest `protobuf:"bytes,13,opt,name=acquire_events,json=acquireEvents,proto3,oneof"`
+}
+
 func (*SessionRequest_ClaimEvent) isSessionRequest_Command() {}
 
 func (*SessionRequest_CompleteEvent) isSessionRequest_Command() {}
@@ -249,6 +279,10 @@ func (*SessionRequest_RecordSideEffect) isSessionRequest_Command() {}
 func (*SessionRequest_ClaimEvents) isSessionRequest_Command() {}
 
 func (*SessionRequest_CompleteEvents) isSessionRequest_Command() {}
+
+func (*SessionRequest_ReceiveEvent) isSessionRequest_Command() {}
+
+func (*SessionRequest_AcquireEvents) isSessionRequest_Command() {}
 
 // SessionResponse is one answer. Answers come in any order.
 type SessionResponse struct {
@@ -268,6 +302,8 @@ type SessionResponse struct {
 	//	*SessionResponse_RecordSideEffect
 	//	*SessionResponse_ClaimEvents
 	//	*SessionResponse_CompleteEvents
+	//	*SessionResponse_ReceiveEvent
+	//	*SessionResponse_AcquireEvents
 	//	*SessionResponse_Error
 	//	*SessionResponse_GoAway
 	Result        isSessionResponse_Result `protobuf_oneof:"result"`
@@ -400,6 +436,24 @@ func (x *SessionResponse) GetCompleteEvents() *CompleteEventsResponse {
 	return nil
 }
 
+func (x *SessionResponse) GetReceiveEvent() *ReceiveEventResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_ReceiveEvent); ok {
+			return x.ReceiveEvent
+		}
+	}
+	return nil
+}
+
+func (x *SessionResponse) GetAcquireEvents() *AcquireEventsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_AcquireEvents); ok {
+			return x.AcquireEvents
+		}
+	}
+	return nil
+}
+
 func (x *SessionResponse) GetError() *ItemError {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResponse_Error); ok {
@@ -467,6 +521,16 @@ type SessionResponse_CompleteEvents struct {
 	CompleteEvents *CompleteEventsResponse `protobuf:"bytes,10,opt,name=complete_events,json=completeEvents,proto3,oneof"`
 }
 
+type SessionResponse_ReceiveEvent struct {
+	// Answer to receive_event.
+	ReceiveEvent *ReceiveEventResponse `protobuf:"bytes,13,opt,name=receive_event,json=receiveEvent,proto3,oneof"`
+}
+
+type SessionResponse_AcquireEvents struct {
+	// Answer to acquire_events.
+	AcquireEvents *AcquireEventsResponse `protobuf:"bytes,14,opt,name=acquire_events,json=acquireEvents,proto3,oneof"`
+}
+
 type SessionResponse_Error struct {
 	// The command was refused.
 	Error *ItemError `protobuf:"bytes,11,opt,name=error,proto3,oneof"`
@@ -494,6 +558,10 @@ func (*SessionResponse_RecordSideEffect) isSessionResponse_Result() {}
 func (*SessionResponse_ClaimEvents) isSessionResponse_Result() {}
 
 func (*SessionResponse_CompleteEvents) isSessionResponse_Result() {}
+
+func (*SessionResponse_ReceiveEvent) isSessionResponse_Result() {}
+
+func (*SessionResponse_AcquireEvents) isSessionResponse_Result() {}
 
 func (*SessionResponse_Error) isSessionResponse_Result() {}
 
@@ -560,7 +628,7 @@ var File_idemsvc_v1_session_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x18idemsvc/v1/session.proto\x12\n" +
-	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\"\xfb\x05\n" +
+	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\x8e\a\n" +
 	"\x0eSessionRequest\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12@\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1d.idemsvc.v1.ClaimEventRequestH\x00R\n" +
@@ -574,9 +642,11 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\x12record_side_effect\x18\b \x01(\v2#.idemsvc.v1.RecordSideEffectRequestH\x00R\x10recordSideEffect\x12C\n" +
 	"\fclaim_events\x18\t \x01(\v2\x1e.idemsvc.v1.ClaimEventsRequestH\x00R\vclaimEvents\x12L\n" +
 	"\x0fcomplete_events\x18\n" +
-	" \x01(\v2!.idemsvc.v1.CompleteEventsRequestH\x00R\x0ecompleteEvents\x123\n" +
+	" \x01(\v2!.idemsvc.v1.CompleteEventsRequestH\x00R\x0ecompleteEvents\x12F\n" +
+	"\rreceive_event\x18\f \x01(\v2\x1f.idemsvc.v1.ReceiveEventRequestH\x00R\freceiveEvent\x12I\n" +
+	"\x0eacquire_events\x18\r \x01(\v2 .idemsvc.v1.AcquireEventsRequestH\x00R\racquireEvents\x123\n" +
 	"\atimeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\atimeoutB\t\n" +
-	"\acommand\"\xad\x06\n" +
+	"\acommand\"\xc2\a\n" +
 	"\x0fSessionResponse\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12A\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1e.idemsvc.v1.ClaimEventResponseH\x00R\n" +
@@ -590,7 +660,9 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\x12record_side_effect\x18\b \x01(\v2$.idemsvc.v1.RecordSideEffectResponseH\x00R\x10recordSideEffect\x12D\n" +
 	"\fclaim_events\x18\t \x01(\v2\x1f.idemsvc.v1.ClaimEventsResponseH\x00R\vclaimEvents\x12M\n" +
 	"\x0fcomplete_events\x18\n" +
-	" \x01(\v2\".idemsvc.v1.CompleteEventsResponseH\x00R\x0ecompleteEvents\x12-\n" +
+	" \x01(\v2\".idemsvc.v1.CompleteEventsResponseH\x00R\x0ecompleteEvents\x12G\n" +
+	"\rreceive_event\x18\r \x01(\v2 .idemsvc.v1.ReceiveEventResponseH\x00R\freceiveEvent\x12J\n" +
+	"\x0eacquire_events\x18\x0e \x01(\v2!.idemsvc.v1.AcquireEventsResponseH\x00R\racquireEvents\x12-\n" +
 	"\x05error\x18\v \x01(\v2\x15.idemsvc.v1.ItemErrorH\x00R\x05error\x12-\n" +
 	"\ago_away\x18\f \x01(\v2\x12.idemsvc.v1.GoAwayH\x00R\x06goAwayB\b\n" +
 	"\x06result\"Q\n" +
@@ -624,17 +696,21 @@ var file_idemsvc_v1_session_proto_goTypes = []any{
 	(*RecordSideEffectRequest)(nil),  // 9: idemsvc.v1.RecordSideEffectRequest
 	(*ClaimEventsRequest)(nil),       // 10: idemsvc.v1.ClaimEventsRequest
 	(*CompleteEventsRequest)(nil),    // 11: idemsvc.v1.CompleteEventsRequest
-	(*durationpb.Duration)(nil),      // 12: google.protobuf.Duration
-	(*ClaimEventResponse)(nil),       // 13: idemsvc.v1.ClaimEventResponse
-	(*CompleteEventResponse)(nil),    // 14: idemsvc.v1.CompleteEventResponse
-	(*FailEventResponse)(nil),        // 15: idemsvc.v1.FailEventResponse
-	(*ExtendClaimResponse)(nil),      // 16: idemsvc.v1.ExtendClaimResponse
-	(*ReleaseClaimResponse)(nil),     // 17: idemsvc.v1.ReleaseClaimResponse
-	(*CheckVersionResponse)(nil),     // 18: idemsvc.v1.CheckVersionResponse
-	(*RecordSideEffectResponse)(nil), // 19: idemsvc.v1.RecordSideEffectResponse
-	(*ClaimEventsResponse)(nil),      // 20: idemsvc.v1.ClaimEventsResponse
-	(*CompleteEventsResponse)(nil),   // 21: idemsvc.v1.CompleteEventsResponse
-	(*ItemError)(nil),                // 22: idemsvc.v1.ItemError
+	(*ReceiveEventRequest)(nil),      // 12: idemsvc.v1.ReceiveEventRequest
+	(*AcquireEventsRequest)(nil),     // 13: idemsvc.v1.AcquireEventsRequest
+	(*durationpb.Duration)(nil),      // 14: google.protobuf.Duration
+	(*ClaimEventResponse)(nil),       // 15: idemsvc.v1.ClaimEventResponse
+	(*CompleteEventResponse)(nil),    // 16: idemsvc.v1.CompleteEventResponse
+	(*FailEventResponse)(nil),        // 17: idemsvc.v1.FailEventResponse
+	(*ExtendClaimResponse)(nil),      // 18: idemsvc.v1.ExtendClaimResponse
+	(*ReleaseClaimResponse)(nil),     // 19: idemsvc.v1.ReleaseClaimResponse
+	(*CheckVersionResponse)(nil),     // 20: idemsvc.v1.CheckVersionResponse
+	(*RecordSideEffectResponse)(nil), // 21: idemsvc.v1.RecordSideEffectResponse
+	(*ClaimEventsResponse)(nil),      // 22: idemsvc.v1.ClaimEventsResponse
+	(*CompleteEventsResponse)(nil),   // 23: idemsvc.v1.CompleteEventsResponse
+	(*ReceiveEventResponse)(nil),     // 24: idemsvc.v1.ReceiveEventResponse
+	(*AcquireEventsResponse)(nil),    // 25: idemsvc.v1.AcquireEventsResponse
+	(*ItemError)(nil),                // 26: idemsvc.v1.ItemError
 }
 var file_idemsvc_v1_session_proto_depIdxs = []int32{
 	3,  // 0: idemsvc.v1.SessionRequest.claim_event:type_name -> idemsvc.v1.ClaimEventRequest
@@ -646,24 +722,28 @@ var file_idemsvc_v1_session_proto_depIdxs = []int32{
 	9,  // 6: idemsvc.v1.SessionRequest.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectRequest
 	10, // 7: idemsvc.v1.SessionRequest.claim_events:type_name -> idemsvc.v1.ClaimEventsRequest
 	11, // 8: idemsvc.v1.SessionRequest.complete_events:type_name -> idemsvc.v1.CompleteEventsRequest
-	12, // 9: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
-	13, // 10: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
-	14, // 11: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
-	15, // 12: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
-	16, // 13: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
-	17, // 14: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
-	18, // 15: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
-	19, // 16: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
-	20, // 17: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
-	21, // 18: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
-	22, // 19: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
-	2,  // 20: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
-	12, // 21: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	12, // 9: idemsvc.v1.SessionRequest.receive_event:type_name -> idemsvc.v1.ReceiveEventRequest
+	13, // 10: idemsvc.v1.SessionRequest.acquire_events:type_name -> idemsvc.v1.AcquireEventsRequest
+	14, // 11: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
+	15, // 12: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
+	16, // 13: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
+	17, // 14: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
+	18, // 15: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
+	19, // 16: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
+	20, // 17: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
+	21, // 18: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
+	22, // 19: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
+	23, // 20: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
+	24, // 21: idemsvc.v1.SessionResponse.receive_event:type_name -> idemsvc.v1.ReceiveEventResponse
+	25, // 22: idemsvc.v1.SessionResponse.acquire_events:type_name -> idemsvc.v1.AcquireEventsResponse
+	26, // 23: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
+	2,  // 24: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
+	14, // 25: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_session_proto_init() }
@@ -671,12 +751,14 @@ func file_idemsvc_v1_session_proto_init() {
 	if File_idemsvc_v1_session_proto != nil {
 		return
 	}
+	file_idemsvc_v1_acquire_proto_init()
 	file_idemsvc_v1_batch_proto_init()
 	file_idemsvc_v1_check_version_proto_init()
 	file_idemsvc_v1_claim_proto_init()
 	file_idemsvc_v1_completion_proto_init()
 	file_idemsvc_v1_effect_proto_init()
 	file_idemsvc_v1_errors_proto_init()
+	file_idemsvc_v1_receive_proto_init()
 	file_idemsvc_v1_session_proto_msgTypes[0].OneofWrappers = []any{
 		(*SessionRequest_ClaimEvent)(nil),
 		(*SessionRequest_CompleteEvent)(nil),
@@ -687,6 +769,8 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionRequest_RecordSideEffect)(nil),
 		(*SessionRequest_ClaimEvents)(nil),
 		(*SessionRequest_CompleteEvents)(nil),
+		(*SessionRequest_ReceiveEvent)(nil),
+		(*SessionRequest_AcquireEvents)(nil),
 	}
 	file_idemsvc_v1_session_proto_msgTypes[1].OneofWrappers = []any{
 		(*SessionResponse_ClaimEvent)(nil),
@@ -698,6 +782,8 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionResponse_RecordSideEffect)(nil),
 		(*SessionResponse_ClaimEvents)(nil),
 		(*SessionResponse_CompleteEvents)(nil),
+		(*SessionResponse_ReceiveEvent)(nil),
+		(*SessionResponse_AcquireEvents)(nil),
 		(*SessionResponse_Error)(nil),
 		(*SessionResponse_GoAway)(nil),
 	}

@@ -22,16 +22,18 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from idemsvc.v1 import acquire_pb2 as idemsvc_dot_v1_dot_acquire__pb2
 from idemsvc.v1 import batch_pb2 as idemsvc_dot_v1_dot_batch__pb2
 from idemsvc.v1 import check_version_pb2 as idemsvc_dot_v1_dot_check__version__pb2
 from idemsvc.v1 import claim_pb2 as idemsvc_dot_v1_dot_claim__pb2
 from idemsvc.v1 import completion_pb2 as idemsvc_dot_v1_dot_completion__pb2
 from idemsvc.v1 import effect_pb2 as idemsvc_dot_v1_dot_effect__pb2
 from idemsvc.v1 import options_pb2 as idemsvc_dot_v1_dot_options__pb2
+from idemsvc.v1 import receive_pb2 as idemsvc_dot_v1_dot_receive__pb2
 from idemsvc.v1 import session_pb2 as idemsvc_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$idemsvc/v1/idempotency_service.proto\x12\nidemsvc.v1\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/session.proto2\x83\x07\n\x12IdempotencyService\x12Q\n\nClaimEvent\x12\x1d.idemsvc.v1.ClaimEventRequest\x1a\x1e.idemsvc.v1.ClaimEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n\x0b\x43laimEvents\x12\x1e.idemsvc.v1.ClaimEventsRequest\x1a\x1f.idemsvc.v1.ClaimEventsResponse\"\x04\xe8\xc7\x18\x01\x12Z\n\rCompleteEvent\x12 .idemsvc.v1.CompleteEventRequest\x1a!.idemsvc.v1.CompleteEventResponse\"\x04\xe8\xc7\x18\x01\x12]\n\x0e\x43ompleteEvents\x12!.idemsvc.v1.CompleteEventsRequest\x1a\".idemsvc.v1.CompleteEventsResponse\"\x04\xe8\xc7\x18\x01\x12N\n\tFailEvent\x12\x1c.idemsvc.v1.FailEventRequest\x1a\x1d.idemsvc.v1.FailEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n\x0b\x45xtendClaim\x12\x1e.idemsvc.v1.ExtendClaimRequest\x1a\x1f.idemsvc.v1.ExtendClaimResponse\"\x04\xe8\xc7\x18\x01\x12W\n\x0cReleaseClaim\x12\x1f.idemsvc.v1.ReleaseClaimRequest\x1a .idemsvc.v1.ReleaseClaimResponse\"\x04\xe8\xc7\x18\x01\x12W\n\x0c\x43heckVersion\x12\x1f.idemsvc.v1.CheckVersionRequest\x1a .idemsvc.v1.CheckVersionResponse\"\x04\xe8\xc7\x18\x01\x12\x63\n\x10RecordSideEffect\x12#.idemsvc.v1.RecordSideEffectRequest\x1a$.idemsvc.v1.RecordSideEffectResponse\"\x04\xe8\xc7\x18\x01\x12L\n\x07Session\x12\x1a.idemsvc.v1.SessionRequest\x1a\x1b.idemsvc.v1.SessionResponse\"\x04\xe8\xc7\x18\x01(\x01\x30\x01\x42\xb3\x01\n\x14io.github.idemsvc.v1B\x17IdempotencyServiceProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$idemsvc/v1/idempotency_service.proto\x12\nidemsvc.v1\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x18idemsvc/v1/session.proto2\xb8\x08\n\x12IdempotencyService\x12Q\n\nClaimEvent\x12\x1d.idemsvc.v1.ClaimEventRequest\x1a\x1e.idemsvc.v1.ClaimEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n\x0b\x43laimEvents\x12\x1e.idemsvc.v1.ClaimEventsRequest\x1a\x1f.idemsvc.v1.ClaimEventsResponse\"\x04\xe8\xc7\x18\x01\x12Z\n\rCompleteEvent\x12 .idemsvc.v1.CompleteEventRequest\x1a!.idemsvc.v1.CompleteEventResponse\"\x04\xe8\xc7\x18\x01\x12]\n\x0e\x43ompleteEvents\x12!.idemsvc.v1.CompleteEventsRequest\x1a\".idemsvc.v1.CompleteEventsResponse\"\x04\xe8\xc7\x18\x01\x12N\n\tFailEvent\x12\x1c.idemsvc.v1.FailEventRequest\x1a\x1d.idemsvc.v1.FailEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n\x0b\x45xtendClaim\x12\x1e.idemsvc.v1.ExtendClaimRequest\x1a\x1f.idemsvc.v1.ExtendClaimResponse\"\x04\xe8\xc7\x18\x01\x12W\n\x0cReleaseClaim\x12\x1f.idemsvc.v1.ReleaseClaimRequest\x1a .idemsvc.v1.ReleaseClaimResponse\"\x04\xe8\xc7\x18\x01\x12W\n\x0c\x43heckVersion\x12\x1f.idemsvc.v1.CheckVersionRequest\x1a .idemsvc.v1.CheckVersionResponse\"\x04\xe8\xc7\x18\x01\x12\x63\n\x10RecordSideEffect\x12#.idemsvc.v1.RecordSideEffectRequest\x1a$.idemsvc.v1.RecordSideEffectResponse\"\x04\xe8\xc7\x18\x01\x12W\n\x0cReceiveEvent\x12\x1f.idemsvc.v1.ReceiveEventRequest\x1a .idemsvc.v1.ReceiveEventResponse\"\x04\xe8\xc7\x18\x01\x12Z\n\rAcquireEvents\x12 .idemsvc.v1.AcquireEventsRequest\x1a!.idemsvc.v1.AcquireEventsResponse\"\x04\xe8\xc7\x18\x01\x12L\n\x07Session\x12\x1a.idemsvc.v1.SessionRequest\x1a\x1b.idemsvc.v1.SessionResponse\"\x04\xe8\xc7\x18\x01(\x01\x30\x01\x42\xb3\x01\n\x14io.github.idemsvc.v1B\x17IdempotencyServiceProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,8 +59,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_IDEMPOTENCYSERVICE'].methods_by_name['CheckVersion']._serialized_options = b'\350\307\030\001'
   _globals['_IDEMPOTENCYSERVICE'].methods_by_name['RecordSideEffect']._loaded_options = None
   _globals['_IDEMPOTENCYSERVICE'].methods_by_name['RecordSideEffect']._serialized_options = b'\350\307\030\001'
+  _globals['_IDEMPOTENCYSERVICE'].methods_by_name['ReceiveEvent']._loaded_options = None
+  _globals['_IDEMPOTENCYSERVICE'].methods_by_name['ReceiveEvent']._serialized_options = b'\350\307\030\001'
+  _globals['_IDEMPOTENCYSERVICE'].methods_by_name['AcquireEvents']._loaded_options = None
+  _globals['_IDEMPOTENCYSERVICE'].methods_by_name['AcquireEvents']._serialized_options = b'\350\307\030\001'
   _globals['_IDEMPOTENCYSERVICE'].methods_by_name['Session']._loaded_options = None
   _globals['_IDEMPOTENCYSERVICE'].methods_by_name['Session']._serialized_options = b'\350\307\030\001'
-  _globals['_IDEMPOTENCYSERVICE']._serialized_start=239
-  _globals['_IDEMPOTENCYSERVICE']._serialized_end=1138
+  _globals['_IDEMPOTENCYSERVICE']._serialized_start=291
+  _globals['_IDEMPOTENCYSERVICE']._serialized_end=1371
 # @@protoc_insertion_point(module_scope)

@@ -3,11 +3,13 @@
 import grpc
 import warnings
 
+from idemsvc.v1 import acquire_pb2 as idemsvc_dot_v1_dot_acquire__pb2
 from idemsvc.v1 import batch_pb2 as idemsvc_dot_v1_dot_batch__pb2
 from idemsvc.v1 import check_version_pb2 as idemsvc_dot_v1_dot_check__version__pb2
 from idemsvc.v1 import claim_pb2 as idemsvc_dot_v1_dot_claim__pb2
 from idemsvc.v1 import completion_pb2 as idemsvc_dot_v1_dot_completion__pb2
 from idemsvc.v1 import effect_pb2 as idemsvc_dot_v1_dot_effect__pb2
+from idemsvc.v1 import receive_pb2 as idemsvc_dot_v1_dot_receive__pb2
 from idemsvc.v1 import session_pb2 as idemsvc_dot_v1_dot_session__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -94,6 +96,16 @@ class IdempotencyServiceStub:
                 '/idemsvc.v1.IdempotencyService/RecordSideEffect',
                 request_serializer=idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectRequest.SerializeToString,
                 response_deserializer=idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectResponse.FromString,
+                _registered_method=True)
+        self.ReceiveEvent = channel.unary_unary(
+                '/idemsvc.v1.IdempotencyService/ReceiveEvent',
+                request_serializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.FromString,
+                _registered_method=True)
+        self.AcquireEvents = channel.unary_unary(
+                '/idemsvc.v1.IdempotencyService/AcquireEvents',
+                request_serializer=idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsResponse.FromString,
                 _registered_method=True)
         self.Session = channel.stream_stream(
                 '/idemsvc.v1.IdempotencyService/Session',
@@ -213,6 +225,34 @@ class IdempotencyServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReceiveEvent(self, request, context):
+        """ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+
+        Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+        answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+        event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+        granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+        until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+        ReceiveOutcome documents each answer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AcquireEvents(self, request, context):
+        """AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+
+        Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+        that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+        (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+        grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+        half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+        has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Session(self, request_iterator, context):
         """Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.
 
@@ -271,6 +311,16 @@ def add_IdempotencyServiceServicer_to_server(servicer, server):
                     servicer.RecordSideEffect,
                     request_deserializer=idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectRequest.FromString,
                     response_serializer=idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectResponse.SerializeToString,
+            ),
+            'ReceiveEvent': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReceiveEvent,
+                    request_deserializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.SerializeToString,
+            ),
+            'AcquireEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.AcquireEvents,
+                    request_deserializer=idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsResponse.SerializeToString,
             ),
             'Session': grpc.stream_stream_rpc_method_handler(
                     servicer.Session,
@@ -532,6 +582,60 @@ class IdempotencyService:
             '/idemsvc.v1.IdempotencyService/RecordSideEffect',
             idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectRequest.SerializeToString,
             idemsvc_dot_v1_dot_effect__pb2.RecordSideEffectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReceiveEvent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.IdempotencyService/ReceiveEvent',
+            idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.SerializeToString,
+            idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AcquireEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.IdempotencyService/AcquireEvents',
+            idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsRequest.SerializeToString,
+            idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

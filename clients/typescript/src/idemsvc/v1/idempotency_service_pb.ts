@@ -6,6 +6,8 @@
 
 import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { AcquireEventsRequestSchema, AcquireEventsResponseSchema } from "./acquire_pb.js";
+import { file_idemsvc_v1_acquire } from "./acquire_pb.js";
 import type { ClaimEventsRequestSchema, ClaimEventsResponseSchema, CompleteEventsRequestSchema, CompleteEventsResponseSchema } from "./batch_pb.js";
 import { file_idemsvc_v1_batch } from "./batch_pb.js";
 import type { CheckVersionRequestSchema, CheckVersionResponseSchema } from "./check_version_pb.js";
@@ -17,6 +19,8 @@ import { file_idemsvc_v1_completion } from "./completion_pb.js";
 import type { RecordSideEffectRequestSchema, RecordSideEffectResponseSchema } from "./effect_pb.js";
 import { file_idemsvc_v1_effect } from "./effect_pb.js";
 import { file_idemsvc_v1_options } from "./options_pb.js";
+import type { ReceiveEventRequestSchema, ReceiveEventResponseSchema } from "./receive_pb.js";
+import { file_idemsvc_v1_receive } from "./receive_pb.js";
 import type { SessionRequestSchema, SessionResponseSchema } from "./session_pb.js";
 import { file_idemsvc_v1_session } from "./session_pb.js";
 
@@ -24,7 +28,7 @@ import { file_idemsvc_v1_session } from "./session_pb.js";
  * Describes the file idemsvc/v1/idempotency_service.proto.
  */
 export const file_idemsvc_v1_idempotency_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRpZGVtc3ZjL3YxL2lkZW1wb3RlbmN5X3NlcnZpY2UucHJvdG8SCmlkZW1zdmMudjEygwcKEklkZW1wb3RlbmN5U2VydmljZRJRCgpDbGFpbUV2ZW50Eh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdBoeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlIgToxxgBElQKC0NsYWltRXZlbnRzEh4uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1JlcXVlc3QaHy5pZGVtc3ZjLnYxLkNsYWltRXZlbnRzUmVzcG9uc2UiBOjHGAESWgoNQ29tcGxldGVFdmVudBIgLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudFJlcXVlc3QaIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZSIE6McYARJdCg5Db21wbGV0ZUV2ZW50cxIhLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXF1ZXN0GiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlIgToxxgBEk4KCUZhaWxFdmVudBIcLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVxdWVzdBodLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVzcG9uc2UiBOjHGAESVAoLRXh0ZW5kQ2xhaW0SHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdBofLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZSIE6McYARJXCgxSZWxlYXNlQ2xhaW0SHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlIgToxxgBElcKDENoZWNrVmVyc2lvbhIfLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVxdWVzdBogLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2UiBOjHGAESYwoQUmVjb3JkU2lkZUVmZmVjdBIjLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlcXVlc3QaJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZSIE6McYARJMCgdTZXNzaW9uEhouaWRlbXN2Yy52MS5TZXNzaW9uUmVxdWVzdBobLmlkZW1zdmMudjEuU2Vzc2lvblJlc3BvbnNlIgToxxgBKAEwAUKzAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCF0lkZW1wb3RlbmN5U2VydmljZVByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_options, file_idemsvc_v1_session]);
+  fileDesc("CiRpZGVtc3ZjL3YxL2lkZW1wb3RlbmN5X3NlcnZpY2UucHJvdG8SCmlkZW1zdmMudjEyuAgKEklkZW1wb3RlbmN5U2VydmljZRJRCgpDbGFpbUV2ZW50Eh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdBoeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlIgToxxgBElQKC0NsYWltRXZlbnRzEh4uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1JlcXVlc3QaHy5pZGVtc3ZjLnYxLkNsYWltRXZlbnRzUmVzcG9uc2UiBOjHGAESWgoNQ29tcGxldGVFdmVudBIgLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudFJlcXVlc3QaIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZSIE6McYARJdCg5Db21wbGV0ZUV2ZW50cxIhLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXF1ZXN0GiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlIgToxxgBEk4KCUZhaWxFdmVudBIcLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVxdWVzdBodLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVzcG9uc2UiBOjHGAESVAoLRXh0ZW5kQ2xhaW0SHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdBofLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZSIE6McYARJXCgxSZWxlYXNlQ2xhaW0SHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlIgToxxgBElcKDENoZWNrVmVyc2lvbhIfLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVxdWVzdBogLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2UiBOjHGAESYwoQUmVjb3JkU2lkZUVmZmVjdBIjLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlcXVlc3QaJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZSIE6McYARJXCgxSZWNlaXZlRXZlbnQSHy5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlIgToxxgBEloKDUFjcXVpcmVFdmVudHMSIC5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXF1ZXN0GiEuaWRlbXN2Yy52MS5BY3F1aXJlRXZlbnRzUmVzcG9uc2UiBOjHGAESTAoHU2Vzc2lvbhIaLmlkZW1zdmMudjEuU2Vzc2lvblJlcXVlc3QaGy5pZGVtc3ZjLnYxLlNlc3Npb25SZXNwb25zZSIE6McYASgBMAFCswEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQhdJZGVtcG90ZW5jeVNlcnZpY2VQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_options, file_idemsvc_v1_receive, file_idemsvc_v1_session]);
 
 /**
  * IdempotencyService tells a fleet of consumers who may process an event, and remembers the answer.
@@ -165,6 +169,40 @@ export const IdempotencyService: GenService<{
     methodKind: "unary";
     input: typeof RecordSideEffectRequestSchema;
     output: typeof RecordSideEffectResponseSchema;
+  },
+  /**
+   * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+   *
+   * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+   * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+   * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+   * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+   * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+   * ReceiveOutcome documents each answer.
+   *
+   * @generated from rpc idemsvc.v1.IdempotencyService.ReceiveEvent
+   */
+  receiveEvent: {
+    methodKind: "unary";
+    input: typeof ReceiveEventRequestSchema;
+    output: typeof ReceiveEventResponseSchema;
+  },
+  /**
+   * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+   *
+   * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+   * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+   * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+   * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+   * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+   * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+   *
+   * @generated from rpc idemsvc.v1.IdempotencyService.AcquireEvents
+   */
+  acquireEvents: {
+    methodKind: "unary";
+    input: typeof AcquireEventsRequestSchema;
+    output: typeof AcquireEventsResponseSchema;
   },
   /**
    * Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.

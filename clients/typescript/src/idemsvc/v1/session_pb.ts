@@ -8,6 +8,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { AcquireEventsRequest, AcquireEventsResponse } from "./acquire_pb.js";
+import { file_idemsvc_v1_acquire } from "./acquire_pb.js";
 import type { ClaimEventsRequest, ClaimEventsResponse, CompleteEventsRequest, CompleteEventsResponse } from "./batch_pb.js";
 import { file_idemsvc_v1_batch } from "./batch_pb.js";
 import type { CheckVersionRequest, CheckVersionResponse } from "./check_version_pb.js";
@@ -20,13 +22,15 @@ import type { RecordSideEffectRequest, RecordSideEffectResponse } from "./effect
 import { file_idemsvc_v1_effect } from "./effect_pb.js";
 import type { ItemError } from "./errors_pb.js";
 import { file_idemsvc_v1_errors } from "./errors_pb.js";
+import type { ReceiveEventRequest, ReceiveEventResponse } from "./receive_pb.js";
+import { file_idemsvc_v1_receive } from "./receive_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file idemsvc/v1/session.proto.
  */
 export const file_idemsvc_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChhpZGVtc3ZjL3YxL3Nlc3Npb24ucHJvdG8SCmlkZW1zdmMudjEi5wQKDlNlc3Npb25SZXF1ZXN0EhMKC2NvcnJlbGF0aW9uGAEgASgEEjQKC2NsYWltX2V2ZW50GAIgASgLMh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdEgAEjoKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiAuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVxdWVzdEgAEjIKCmZhaWxfZXZlbnQYBCABKAsyHC5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlcXVlc3RIABI2CgxleHRlbmRfY2xhaW0YBSABKAsyHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdEgAEjgKDXJlbGVhc2VfY2xhaW0YBiABKAsyHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3RIABI4Cg1jaGVja192ZXJzaW9uGAcgASgLMh8uaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXF1ZXN0SAASQQoScmVjb3JkX3NpZGVfZWZmZWN0GAggASgLMiMuaWRlbXN2Yy52MS5SZWNvcmRTaWRlRWZmZWN0UmVxdWVzdEgAEjYKDGNsYWltX2V2ZW50cxgJIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXF1ZXN0SAASPAoPY29tcGxldGVfZXZlbnRzGAogASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1JlcXVlc3RIABIqCgd0aW1lb3V0GAsgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgkKB2NvbW1hbmQikwUKD1Nlc3Npb25SZXNwb25zZRITCgtjb3JyZWxhdGlvbhgBIAEoBBI1CgtjbGFpbV9ldmVudBgCIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlSAASOwoOY29tcGxldGVfZXZlbnQYAyABKAsyIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZUgAEjMKCmZhaWxfZXZlbnQYBCABKAsyHS5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlc3BvbnNlSAASNwoMZXh0ZW5kX2NsYWltGAUgASgLMh8uaWRlbXN2Yy52MS5FeHRlbmRDbGFpbVJlc3BvbnNlSAASOQoNcmVsZWFzZV9jbGFpbRgGIAEoCzIgLmlkZW1zdmMudjEuUmVsZWFzZUNsYWltUmVzcG9uc2VIABI5Cg1jaGVja192ZXJzaW9uGAcgASgLMiAuaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXNwb25zZUgAEkIKEnJlY29yZF9zaWRlX2VmZmVjdBgIIAEoCzIkLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlc3BvbnNlSAASNwoMY2xhaW1fZXZlbnRzGAkgASgLMh8uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1Jlc3BvbnNlSAASPQoPY29tcGxldGVfZXZlbnRzGAogASgLMiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlSAASJgoFZXJyb3IYCyABKAsyFS5pZGVtc3ZjLnYxLkl0ZW1FcnJvckgAEiUKB2dvX2F3YXkYDCABKAsyEi5pZGVtc3ZjLnYxLkdvQXdheUgAQggKBnJlc3VsdCJCCgZHb0F3YXkSKAoFZHJhaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGcmVhc29uGAIgASgJQqgBChRpby5naXRodWIuaWRlbXN2Yy52MUIMU2Vzc2lvblByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_errors]);
+  fileDesc("ChhpZGVtc3ZjL3YxL3Nlc3Npb24ucHJvdG8SCmlkZW1zdmMudjEi3QUKDlNlc3Npb25SZXF1ZXN0EhMKC2NvcnJlbGF0aW9uGAEgASgEEjQKC2NsYWltX2V2ZW50GAIgASgLMh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdEgAEjoKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiAuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVxdWVzdEgAEjIKCmZhaWxfZXZlbnQYBCABKAsyHC5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlcXVlc3RIABI2CgxleHRlbmRfY2xhaW0YBSABKAsyHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdEgAEjgKDXJlbGVhc2VfY2xhaW0YBiABKAsyHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3RIABI4Cg1jaGVja192ZXJzaW9uGAcgASgLMh8uaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXF1ZXN0SAASQQoScmVjb3JkX3NpZGVfZWZmZWN0GAggASgLMiMuaWRlbXN2Yy52MS5SZWNvcmRTaWRlRWZmZWN0UmVxdWVzdEgAEjYKDGNsYWltX2V2ZW50cxgJIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXF1ZXN0SAASPAoPY29tcGxldGVfZXZlbnRzGAogASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1JlcXVlc3RIABI4Cg1yZWNlaXZlX2V2ZW50GAwgASgLMh8uaWRlbXN2Yy52MS5SZWNlaXZlRXZlbnRSZXF1ZXN0SAASOgoOYWNxdWlyZV9ldmVudHMYDSABKAsyIC5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXF1ZXN0SAASKgoHdGltZW91dBgLIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIJCgdjb21tYW5kIosGCg9TZXNzaW9uUmVzcG9uc2USEwoLY29ycmVsYXRpb24YASABKAQSNQoLY2xhaW1fZXZlbnQYAiABKAsyHi5pZGVtc3ZjLnYxLkNsYWltRXZlbnRSZXNwb25zZUgAEjsKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVzcG9uc2VIABIzCgpmYWlsX2V2ZW50GAQgASgLMh0uaWRlbXN2Yy52MS5GYWlsRXZlbnRSZXNwb25zZUgAEjcKDGV4dGVuZF9jbGFpbRgFIAEoCzIfLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZUgAEjkKDXJlbGVhc2VfY2xhaW0YBiABKAsyIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlSAASOQoNY2hlY2tfdmVyc2lvbhgHIAEoCzIgLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2VIABJCChJyZWNvcmRfc2lkZV9lZmZlY3QYCCABKAsyJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZUgAEjcKDGNsYWltX2V2ZW50cxgJIAEoCzIfLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXNwb25zZUgAEj0KD2NvbXBsZXRlX2V2ZW50cxgKIAEoCzIiLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXNwb25zZUgAEjkKDXJlY2VpdmVfZXZlbnQYDSABKAsyIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlSAASOwoOYWNxdWlyZV9ldmVudHMYDiABKAsyIS5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXNwb25zZUgAEiYKBWVycm9yGAsgASgLMhUuaWRlbXN2Yy52MS5JdGVtRXJyb3JIABIlCgdnb19hd2F5GAwgASgLMhIuaWRlbXN2Yy52MS5Hb0F3YXlIAEIICgZyZXN1bHQiQgoGR29Bd2F5EigKBWRyYWluGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBnJlYXNvbhgCIAEoCUKoAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCDFNlc3Npb25Qcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_errors, file_idemsvc_v1_receive]);
 
 /**
  * SessionRequest is one command.
@@ -120,6 +124,22 @@ export type SessionRequest = Message<"idemsvc.v1.SessionRequest"> & {
      */
     value: CompleteEventsRequest;
     case: "completeEvents";
+  } | {
+    /**
+     * As IdempotencyService.ReceiveEvent.
+     *
+     * @generated from field: idemsvc.v1.ReceiveEventRequest receive_event = 12;
+     */
+    value: ReceiveEventRequest;
+    case: "receiveEvent";
+  } | {
+    /**
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     *
+     * @generated from field: idemsvc.v1.AcquireEventsRequest acquire_events = 13;
+     */
+    value: AcquireEventsRequest;
+    case: "acquireEvents";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -227,6 +247,22 @@ export type SessionResponse = Message<"idemsvc.v1.SessionResponse"> & {
      */
     value: CompleteEventsResponse;
     case: "completeEvents";
+  } | {
+    /**
+     * Answer to receive_event.
+     *
+     * @generated from field: idemsvc.v1.ReceiveEventResponse receive_event = 13;
+     */
+    value: ReceiveEventResponse;
+    case: "receiveEvent";
+  } | {
+    /**
+     * Answer to acquire_events.
+     *
+     * @generated from field: idemsvc.v1.AcquireEventsResponse acquire_events = 14;
+     */
+    value: AcquireEventsResponse;
+    case: "acquireEvents";
   } | {
     /**
      * The command was refused.

@@ -303,6 +303,68 @@ public final class IdempotencyServiceGrpc {
     return getRecordSideEffectMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventRequest,
+      io.github.idemsvc.v1.ReceiveEventResponse> getReceiveEventMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReceiveEvent",
+      requestType = io.github.idemsvc.v1.ReceiveEventRequest.class,
+      responseType = io.github.idemsvc.v1.ReceiveEventResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventRequest,
+      io.github.idemsvc.v1.ReceiveEventResponse> getReceiveEventMethod() {
+    io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventRequest, io.github.idemsvc.v1.ReceiveEventResponse> getReceiveEventMethod;
+    if ((getReceiveEventMethod = IdempotencyServiceGrpc.getReceiveEventMethod) == null) {
+      synchronized (IdempotencyServiceGrpc.class) {
+        if ((getReceiveEventMethod = IdempotencyServiceGrpc.getReceiveEventMethod) == null) {
+          IdempotencyServiceGrpc.getReceiveEventMethod = getReceiveEventMethod =
+              io.grpc.MethodDescriptor.<io.github.idemsvc.v1.ReceiveEventRequest, io.github.idemsvc.v1.ReceiveEventResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReceiveEvent"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new IdempotencyServiceMethodDescriptorSupplier("ReceiveEvent"))
+              .build();
+        }
+      }
+    }
+    return getReceiveEventMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.AcquireEventsRequest,
+      io.github.idemsvc.v1.AcquireEventsResponse> getAcquireEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "AcquireEvents",
+      requestType = io.github.idemsvc.v1.AcquireEventsRequest.class,
+      responseType = io.github.idemsvc.v1.AcquireEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.github.idemsvc.v1.AcquireEventsRequest,
+      io.github.idemsvc.v1.AcquireEventsResponse> getAcquireEventsMethod() {
+    io.grpc.MethodDescriptor<io.github.idemsvc.v1.AcquireEventsRequest, io.github.idemsvc.v1.AcquireEventsResponse> getAcquireEventsMethod;
+    if ((getAcquireEventsMethod = IdempotencyServiceGrpc.getAcquireEventsMethod) == null) {
+      synchronized (IdempotencyServiceGrpc.class) {
+        if ((getAcquireEventsMethod = IdempotencyServiceGrpc.getAcquireEventsMethod) == null) {
+          IdempotencyServiceGrpc.getAcquireEventsMethod = getAcquireEventsMethod =
+              io.grpc.MethodDescriptor.<io.github.idemsvc.v1.AcquireEventsRequest, io.github.idemsvc.v1.AcquireEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "AcquireEvents"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new IdempotencyServiceMethodDescriptorSupplier("AcquireEvents"))
+              .build();
+        }
+      }
+    }
+    return getAcquireEventsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.SessionRequest,
       io.github.idemsvc.v1.SessionResponse> getSessionMethod;
 
@@ -527,6 +589,38 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+     * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+     * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+     * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+     * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+     * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+     * ReceiveOutcome documents each answer.
+     * </pre>
+     */
+    default void receiveEvent(io.github.idemsvc.v1.ReceiveEventRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReceiveEventMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+     * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+     * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+     * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+     * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+     * </pre>
+     */
+    default void acquireEvents(io.github.idemsvc.v1.AcquireEventsRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.AcquireEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getAcquireEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.
      * Commands run at the same time and are answered in any order, each with the guarantees of its unary method. A command whose
      * order matters is sent after the answer to the one before it. A broken stream loses no answer that a repeat with the same
@@ -717,6 +811,40 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+     * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+     * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+     * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+     * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+     * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+     * ReceiveOutcome documents each answer.
+     * </pre>
+     */
+    public void receiveEvent(io.github.idemsvc.v1.ReceiveEventRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReceiveEventMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+     * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+     * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+     * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+     * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+     * </pre>
+     */
+    public void acquireEvents(io.github.idemsvc.v1.AcquireEventsRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.AcquireEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getAcquireEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Session carries any of the commands above over one stream. EXPERIMENTAL: may change incompatibly.
      * Commands run at the same time and are answered in any order, each with the guarantees of its unary method. A command whose
      * order matters is sent after the answer to the one before it. A broken stream loses no answer that a repeat with the same
@@ -872,6 +1000,38 @@ public final class IdempotencyServiceGrpc {
     public io.github.idemsvc.v1.RecordSideEffectResponse recordSideEffect(io.github.idemsvc.v1.RecordSideEffectRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getRecordSideEffectMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+     * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+     * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+     * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+     * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+     * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+     * ReceiveOutcome documents each answer.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.ReceiveEventResponse receiveEvent(io.github.idemsvc.v1.ReceiveEventRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReceiveEventMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+     * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+     * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+     * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+     * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.AcquireEventsResponse acquireEvents(io.github.idemsvc.v1.AcquireEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getAcquireEventsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1033,6 +1193,38 @@ public final class IdempotencyServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getRecordSideEffectMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+     * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+     * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+     * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+     * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+     * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+     * ReceiveOutcome documents each answer.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.ReceiveEventResponse receiveEvent(io.github.idemsvc.v1.ReceiveEventRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReceiveEventMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+     * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+     * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+     * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+     * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.AcquireEventsResponse acquireEvents(io.github.idemsvc.v1.AcquireEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getAcquireEventsMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -1187,6 +1379,40 @@ public final class IdempotencyServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getRecordSideEffectMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * ReceiveEvent keeps an event for later work, for one or several consumers, without a claim.
+     * Record, payload (once per event ref and payload hash, or where the caller keeps it) and allow-listed headers are durable when
+     * answered: then the provider may be told 2xx. Repeat-safe by delivery.request_id. Later receipts are answered DUPLICATE with the
+     * event's state and move nothing. A delivery whose signature failed is recorded apart and touches no event. What could never be
+     * granted (another kind of version than the resource's, an unknown state machine) is refused. A received event is offered to workers
+     * until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
+     * ReceiveOutcome documents each answer.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.github.idemsvc.v1.ReceiveEventResponse> receiveEvent(
+        io.github.idemsvc.v1.ReceiveEventRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReceiveEventMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
+     * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
+     * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
+     * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
+     * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.github.idemsvc.v1.AcquireEventsResponse> acquireEvents(
+        io.github.idemsvc.v1.AcquireEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getAcquireEventsMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_CLAIM_EVENT = 0;
@@ -1198,7 +1424,9 @@ public final class IdempotencyServiceGrpc {
   private static final int METHODID_RELEASE_CLAIM = 6;
   private static final int METHODID_CHECK_VERSION = 7;
   private static final int METHODID_RECORD_SIDE_EFFECT = 8;
-  private static final int METHODID_SESSION = 9;
+  private static final int METHODID_RECEIVE_EVENT = 9;
+  private static final int METHODID_ACQUIRE_EVENTS = 10;
+  private static final int METHODID_SESSION = 11;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1252,6 +1480,14 @@ public final class IdempotencyServiceGrpc {
         case METHODID_RECORD_SIDE_EFFECT:
           serviceImpl.recordSideEffect((io.github.idemsvc.v1.RecordSideEffectRequest) request,
               (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.RecordSideEffectResponse>) responseObserver);
+          break;
+        case METHODID_RECEIVE_EVENT:
+          serviceImpl.receiveEvent((io.github.idemsvc.v1.ReceiveEventRequest) request,
+              (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventResponse>) responseObserver);
+          break;
+        case METHODID_ACQUIRE_EVENTS:
+          serviceImpl.acquireEvents((io.github.idemsvc.v1.AcquireEventsRequest) request,
+              (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.AcquireEventsResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -1338,6 +1574,20 @@ public final class IdempotencyServiceGrpc {
               io.github.idemsvc.v1.RecordSideEffectResponse>(
                 service, METHODID_RECORD_SIDE_EFFECT)))
         .addMethod(
+          getReceiveEventMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.github.idemsvc.v1.ReceiveEventRequest,
+              io.github.idemsvc.v1.ReceiveEventResponse>(
+                service, METHODID_RECEIVE_EVENT)))
+        .addMethod(
+          getAcquireEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.github.idemsvc.v1.AcquireEventsRequest,
+              io.github.idemsvc.v1.AcquireEventsResponse>(
+                service, METHODID_ACQUIRE_EVENTS)))
+        .addMethod(
           getSessionMethod(),
           io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
             new MethodHandlers<
@@ -1401,6 +1651,8 @@ public final class IdempotencyServiceGrpc {
               .addMethod(getReleaseClaimMethod())
               .addMethod(getCheckVersionMethod())
               .addMethod(getRecordSideEffectMethod())
+              .addMethod(getReceiveEventMethod())
+              .addMethod(getAcquireEventsMethod())
               .addMethod(getSessionMethod())
               .build();
         }

@@ -36,58 +36,68 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
   static {
     java.lang.String[] descriptorData = {
       "\n$idemsvc/v1/idempotency_service.proto\022\n" +
-      "idemsvc.v1\032\026idemsvc/v1/batch.proto\032\036idem" +
-      "svc/v1/check_version.proto\032\026idemsvc/v1/c" +
-      "laim.proto\032\033idemsvc/v1/completion.proto\032" +
-      "\027idemsvc/v1/effect.proto\032\030idemsvc/v1/opt" +
-      "ions.proto\032\030idemsvc/v1/session.proto2\203\007\n" +
-      "\022IdempotencyService\022Q\n\nClaimEvent\022\035.idem" +
-      "svc.v1.ClaimEventRequest\032\036.idemsvc.v1.Cl" +
-      "aimEventResponse\"\004\350\307\030\001\022T\n\013ClaimEvents\022\036." +
-      "idemsvc.v1.ClaimEventsRequest\032\037.idemsvc." +
-      "v1.ClaimEventsResponse\"\004\350\307\030\001\022Z\n\rComplete" +
-      "Event\022 .idemsvc.v1.CompleteEventRequest\032" +
-      "!.idemsvc.v1.CompleteEventResponse\"\004\350\307\030\001" +
-      "\022]\n\016CompleteEvents\022!.idemsvc.v1.Complete" +
-      "EventsRequest\032\".idemsvc.v1.CompleteEvent" +
-      "sResponse\"\004\350\307\030\001\022N\n\tFailEvent\022\034.idemsvc.v" +
-      "1.FailEventRequest\032\035.idemsvc.v1.FailEven" +
-      "tResponse\"\004\350\307\030\001\022T\n\013ExtendClaim\022\036.idemsvc" +
-      ".v1.ExtendClaimRequest\032\037.idemsvc.v1.Exte" +
-      "ndClaimResponse\"\004\350\307\030\001\022W\n\014ReleaseClaim\022\037." +
-      "idemsvc.v1.ReleaseClaimRequest\032 .idemsvc" +
-      ".v1.ReleaseClaimResponse\"\004\350\307\030\001\022W\n\014CheckV" +
-      "ersion\022\037.idemsvc.v1.CheckVersionRequest\032" +
-      " .idemsvc.v1.CheckVersionResponse\"\004\350\307\030\001\022" +
-      "c\n\020RecordSideEffect\022#.idemsvc.v1.RecordS" +
-      "ideEffectRequest\032$.idemsvc.v1.RecordSide" +
-      "EffectResponse\"\004\350\307\030\001\022L\n\007Session\022\032.idemsv" +
-      "c.v1.SessionRequest\032\033.idemsvc.v1.Session" +
-      "Response\"\004\350\307\030\001(\0010\001B\263\001\n\024io.github.idemsvc" +
-      ".v1B\027IdempotencyServiceProtoP\001Z9github.c" +
-      "om/idemsvc/idemsvc/api/proto/idemsvc/v1;" +
-      "idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V" +
-      "1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1" +
-      "b\006proto3"
+      "idemsvc.v1\032\030idemsvc/v1/acquire.proto\032\026id" +
+      "emsvc/v1/batch.proto\032\036idemsvc/v1/check_v" +
+      "ersion.proto\032\026idemsvc/v1/claim.proto\032\033id" +
+      "emsvc/v1/completion.proto\032\027idemsvc/v1/ef" +
+      "fect.proto\032\030idemsvc/v1/options.proto\032\030id" +
+      "emsvc/v1/receive.proto\032\030idemsvc/v1/sessi" +
+      "on.proto2\270\010\n\022IdempotencyService\022Q\n\nClaim" +
+      "Event\022\035.idemsvc.v1.ClaimEventRequest\032\036.i" +
+      "demsvc.v1.ClaimEventResponse\"\004\350\307\030\001\022T\n\013Cl" +
+      "aimEvents\022\036.idemsvc.v1.ClaimEventsReques" +
+      "t\032\037.idemsvc.v1.ClaimEventsResponse\"\004\350\307\030\001" +
+      "\022Z\n\rCompleteEvent\022 .idemsvc.v1.CompleteE" +
+      "ventRequest\032!.idemsvc.v1.CompleteEventRe" +
+      "sponse\"\004\350\307\030\001\022]\n\016CompleteEvents\022!.idemsvc" +
+      ".v1.CompleteEventsRequest\032\".idemsvc.v1.C" +
+      "ompleteEventsResponse\"\004\350\307\030\001\022N\n\tFailEvent" +
+      "\022\034.idemsvc.v1.FailEventRequest\032\035.idemsvc" +
+      ".v1.FailEventResponse\"\004\350\307\030\001\022T\n\013ExtendCla" +
+      "im\022\036.idemsvc.v1.ExtendClaimRequest\032\037.ide" +
+      "msvc.v1.ExtendClaimResponse\"\004\350\307\030\001\022W\n\014Rel" +
+      "easeClaim\022\037.idemsvc.v1.ReleaseClaimReque" +
+      "st\032 .idemsvc.v1.ReleaseClaimResponse\"\004\350\307" +
+      "\030\001\022W\n\014CheckVersion\022\037.idemsvc.v1.CheckVer" +
+      "sionRequest\032 .idemsvc.v1.CheckVersionRes" +
+      "ponse\"\004\350\307\030\001\022c\n\020RecordSideEffect\022#.idemsv" +
+      "c.v1.RecordSideEffectRequest\032$.idemsvc.v" +
+      "1.RecordSideEffectResponse\"\004\350\307\030\001\022W\n\014Rece" +
+      "iveEvent\022\037.idemsvc.v1.ReceiveEventReques" +
+      "t\032 .idemsvc.v1.ReceiveEventResponse\"\004\350\307\030" +
+      "\001\022Z\n\rAcquireEvents\022 .idemsvc.v1.AcquireE" +
+      "ventsRequest\032!.idemsvc.v1.AcquireEventsR" +
+      "esponse\"\004\350\307\030\001\022L\n\007Session\022\032.idemsvc.v1.Se" +
+      "ssionRequest\032\033.idemsvc.v1.SessionRespons" +
+      "e\"\004\350\307\030\001(\0010\001B\263\001\n\024io.github.idemsvc.v1B\027Id" +
+      "empotencyServiceProtoP\001Z9github.com/idem" +
+      "svc/idemsvc/api/proto/idemsvc/v1;idemsvc" +
+      "v1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Ide" +
+      "msvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto" +
+      "3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          io.github.idemsvc.v1.AcquireProto.getDescriptor(),
           io.github.idemsvc.v1.BatchProto.getDescriptor(),
           io.github.idemsvc.v1.CheckVersionProto.getDescriptor(),
           io.github.idemsvc.v1.ClaimProto.getDescriptor(),
           io.github.idemsvc.v1.CompletionProto.getDescriptor(),
           io.github.idemsvc.v1.EffectProto.getDescriptor(),
           io.github.idemsvc.v1.OptionsProto.getDescriptor(),
+          io.github.idemsvc.v1.ReceiveProto.getDescriptor(),
           io.github.idemsvc.v1.SessionProto.getDescriptor(),
         });
     descriptor.resolveAllFeaturesImmutable();
+    io.github.idemsvc.v1.AcquireProto.getDescriptor();
     io.github.idemsvc.v1.BatchProto.getDescriptor();
     io.github.idemsvc.v1.CheckVersionProto.getDescriptor();
     io.github.idemsvc.v1.ClaimProto.getDescriptor();
     io.github.idemsvc.v1.CompletionProto.getDescriptor();
     io.github.idemsvc.v1.EffectProto.getDescriptor();
     io.github.idemsvc.v1.OptionsProto.getDescriptor();
+    io.github.idemsvc.v1.ReceiveProto.getDescriptor();
     io.github.idemsvc.v1.SessionProto.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();

@@ -51,81 +51,92 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
   static {
     java.lang.String[] descriptorData = {
       "\n\030idemsvc/v1/session.proto\022\nidemsvc.v1\032\036" +
-      "google/protobuf/duration.proto\032\026idemsvc/" +
-      "v1/batch.proto\032\036idemsvc/v1/check_version" +
-      ".proto\032\026idemsvc/v1/claim.proto\032\033idemsvc/" +
-      "v1/completion.proto\032\027idemsvc/v1/effect.p" +
-      "roto\032\027idemsvc/v1/errors.proto\"\373\005\n\016Sessio" +
-      "nRequest\022 \n\013correlation\030\001 \001(\004R\013correlati" +
-      "on\022@\n\013claim_event\030\002 \001(\0132\035.idemsvc.v1.Cla" +
-      "imEventRequestH\000R\nclaimEvent\022I\n\016complete" +
-      "_event\030\003 \001(\0132 .idemsvc.v1.CompleteEventR" +
-      "equestH\000R\rcompleteEvent\022=\n\nfail_event\030\004 " +
-      "\001(\0132\034.idemsvc.v1.FailEventRequestH\000R\tfai" +
-      "lEvent\022C\n\014extend_claim\030\005 \001(\0132\036.idemsvc.v" +
-      "1.ExtendClaimRequestH\000R\013extendClaim\022F\n\rr" +
-      "elease_claim\030\006 \001(\0132\037.idemsvc.v1.ReleaseC" +
-      "laimRequestH\000R\014releaseClaim\022F\n\rcheck_ver" +
-      "sion\030\007 \001(\0132\037.idemsvc.v1.CheckVersionRequ" +
-      "estH\000R\014checkVersion\022S\n\022record_side_effec" +
-      "t\030\010 \001(\0132#.idemsvc.v1.RecordSideEffectReq" +
-      "uestH\000R\020recordSideEffect\022C\n\014claim_events" +
-      "\030\t \001(\0132\036.idemsvc.v1.ClaimEventsRequestH\000" +
-      "R\013claimEvents\022L\n\017complete_events\030\n \001(\0132!" +
-      ".idemsvc.v1.CompleteEventsRequestH\000R\016com" +
-      "pleteEvents\0223\n\007timeout\030\013 \001(\0132\031.google.pr" +
-      "otobuf.DurationR\007timeoutB\t\n\007command\"\255\006\n\017" +
-      "SessionResponse\022 \n\013correlation\030\001 \001(\004R\013co" +
-      "rrelation\022A\n\013claim_event\030\002 \001(\0132\036.idemsvc" +
-      ".v1.ClaimEventResponseH\000R\nclaimEvent\022J\n\016" +
-      "complete_event\030\003 \001(\0132!.idemsvc.v1.Comple" +
-      "teEventResponseH\000R\rcompleteEvent\022>\n\nfail" +
-      "_event\030\004 \001(\0132\035.idemsvc.v1.FailEventRespo" +
-      "nseH\000R\tfailEvent\022D\n\014extend_claim\030\005 \001(\0132\037" +
-      ".idemsvc.v1.ExtendClaimResponseH\000R\013exten" +
-      "dClaim\022G\n\rrelease_claim\030\006 \001(\0132 .idemsvc." +
-      "v1.ReleaseClaimResponseH\000R\014releaseClaim\022" +
-      "G\n\rcheck_version\030\007 \001(\0132 .idemsvc.v1.Chec" +
-      "kVersionResponseH\000R\014checkVersion\022T\n\022reco" +
-      "rd_side_effect\030\010 \001(\0132$.idemsvc.v1.Record" +
-      "SideEffectResponseH\000R\020recordSideEffect\022D" +
-      "\n\014claim_events\030\t \001(\0132\037.idemsvc.v1.ClaimE" +
-      "ventsResponseH\000R\013claimEvents\022M\n\017complete" +
-      "_events\030\n \001(\0132\".idemsvc.v1.CompleteEvent" +
-      "sResponseH\000R\016completeEvents\022-\n\005error\030\013 \001" +
-      "(\0132\025.idemsvc.v1.ItemErrorH\000R\005error\022-\n\007go" +
-      "_away\030\014 \001(\0132\022.idemsvc.v1.GoAwayH\000R\006goAwa" +
-      "yB\010\n\006result\"Q\n\006GoAway\022/\n\005drain\030\001 \001(\0132\031.g" +
-      "oogle.protobuf.DurationR\005drain\022\026\n\006reason" +
-      "\030\002 \001(\tR\006reasonB\250\001\n\024io.github.idemsvc.v1B" +
-      "\014SessionProtoP\001Z9github.com/idemsvc/idem" +
-      "svc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX" +
-      "\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\" +
-      "GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
+      "google/protobuf/duration.proto\032\030idemsvc/" +
+      "v1/acquire.proto\032\026idemsvc/v1/batch.proto" +
+      "\032\036idemsvc/v1/check_version.proto\032\026idemsv" +
+      "c/v1/claim.proto\032\033idemsvc/v1/completion." +
+      "proto\032\027idemsvc/v1/effect.proto\032\027idemsvc/" +
+      "v1/errors.proto\032\030idemsvc/v1/receive.prot" +
+      "o\"\216\007\n\016SessionRequest\022 \n\013correlation\030\001 \001(" +
+      "\004R\013correlation\022@\n\013claim_event\030\002 \001(\0132\035.id" +
+      "emsvc.v1.ClaimEventRequestH\000R\nclaimEvent" +
+      "\022I\n\016complete_event\030\003 \001(\0132 .idemsvc.v1.Co" +
+      "mpleteEventRequestH\000R\rcompleteEvent\022=\n\nf" +
+      "ail_event\030\004 \001(\0132\034.idemsvc.v1.FailEventRe" +
+      "questH\000R\tfailEvent\022C\n\014extend_claim\030\005 \001(\013" +
+      "2\036.idemsvc.v1.ExtendClaimRequestH\000R\013exte" +
+      "ndClaim\022F\n\rrelease_claim\030\006 \001(\0132\037.idemsvc" +
+      ".v1.ReleaseClaimRequestH\000R\014releaseClaim\022" +
+      "F\n\rcheck_version\030\007 \001(\0132\037.idemsvc.v1.Chec" +
+      "kVersionRequestH\000R\014checkVersion\022S\n\022recor" +
+      "d_side_effect\030\010 \001(\0132#.idemsvc.v1.RecordS" +
+      "ideEffectRequestH\000R\020recordSideEffect\022C\n\014" +
+      "claim_events\030\t \001(\0132\036.idemsvc.v1.ClaimEve" +
+      "ntsRequestH\000R\013claimEvents\022L\n\017complete_ev" +
+      "ents\030\n \001(\0132!.idemsvc.v1.CompleteEventsRe" +
+      "questH\000R\016completeEvents\022F\n\rreceive_event" +
+      "\030\014 \001(\0132\037.idemsvc.v1.ReceiveEventRequestH" +
+      "\000R\014receiveEvent\022I\n\016acquire_events\030\r \001(\0132" +
+      " .idemsvc.v1.AcquireEventsRequestH\000R\racq" +
+      "uireEvents\0223\n\007timeout\030\013 \001(\0132\031.google.pro" +
+      "tobuf.DurationR\007timeoutB\t\n\007command\"\302\007\n\017S" +
+      "essionResponse\022 \n\013correlation\030\001 \001(\004R\013cor" +
+      "relation\022A\n\013claim_event\030\002 \001(\0132\036.idemsvc." +
+      "v1.ClaimEventResponseH\000R\nclaimEvent\022J\n\016c" +
+      "omplete_event\030\003 \001(\0132!.idemsvc.v1.Complet" +
+      "eEventResponseH\000R\rcompleteEvent\022>\n\nfail_" +
+      "event\030\004 \001(\0132\035.idemsvc.v1.FailEventRespon" +
+      "seH\000R\tfailEvent\022D\n\014extend_claim\030\005 \001(\0132\037." +
+      "idemsvc.v1.ExtendClaimResponseH\000R\013extend" +
+      "Claim\022G\n\rrelease_claim\030\006 \001(\0132 .idemsvc.v" +
+      "1.ReleaseClaimResponseH\000R\014releaseClaim\022G" +
+      "\n\rcheck_version\030\007 \001(\0132 .idemsvc.v1.Check" +
+      "VersionResponseH\000R\014checkVersion\022T\n\022recor" +
+      "d_side_effect\030\010 \001(\0132$.idemsvc.v1.RecordS" +
+      "ideEffectResponseH\000R\020recordSideEffect\022D\n" +
+      "\014claim_events\030\t \001(\0132\037.idemsvc.v1.ClaimEv" +
+      "entsResponseH\000R\013claimEvents\022M\n\017complete_" +
+      "events\030\n \001(\0132\".idemsvc.v1.CompleteEvents" +
+      "ResponseH\000R\016completeEvents\022G\n\rreceive_ev" +
+      "ent\030\r \001(\0132 .idemsvc.v1.ReceiveEventRespo" +
+      "nseH\000R\014receiveEvent\022J\n\016acquire_events\030\016 " +
+      "\001(\0132!.idemsvc.v1.AcquireEventsResponseH\000" +
+      "R\racquireEvents\022-\n\005error\030\013 \001(\0132\025.idemsvc" +
+      ".v1.ItemErrorH\000R\005error\022-\n\007go_away\030\014 \001(\0132" +
+      "\022.idemsvc.v1.GoAwayH\000R\006goAwayB\010\n\006result\"" +
+      "Q\n\006GoAway\022/\n\005drain\030\001 \001(\0132\031.google.protob" +
+      "uf.DurationR\005drain\022\026\n\006reason\030\002 \001(\tR\006reas" +
+      "onB\250\001\n\024io.github.idemsvc.v1B\014SessionProt" +
+      "oP\001Z9github.com/idemsvc/idemsvc/api/prot" +
+      "o/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V" +
+      "1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352" +
+      "\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
+          io.github.idemsvc.v1.AcquireProto.getDescriptor(),
           io.github.idemsvc.v1.BatchProto.getDescriptor(),
           io.github.idemsvc.v1.CheckVersionProto.getDescriptor(),
           io.github.idemsvc.v1.ClaimProto.getDescriptor(),
           io.github.idemsvc.v1.CompletionProto.getDescriptor(),
           io.github.idemsvc.v1.EffectProto.getDescriptor(),
           io.github.idemsvc.v1.ErrorsProto.getDescriptor(),
+          io.github.idemsvc.v1.ReceiveProto.getDescriptor(),
         });
     internal_static_idemsvc_v1_SessionRequest_descriptor =
       getDescriptor().getMessageType(0);
     internal_static_idemsvc_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionRequest_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "Timeout", "Command", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "Timeout", "Command", });
     internal_static_idemsvc_v1_SessionResponse_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_idemsvc_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionResponse_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "Error", "GoAway", "Result", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "Error", "GoAway", "Result", });
     internal_static_idemsvc_v1_GoAway_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_GoAway_fieldAccessorTable = new
@@ -134,12 +145,14 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
         new java.lang.String[] { "Drain", "Reason", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
+    io.github.idemsvc.v1.AcquireProto.getDescriptor();
     io.github.idemsvc.v1.BatchProto.getDescriptor();
     io.github.idemsvc.v1.CheckVersionProto.getDescriptor();
     io.github.idemsvc.v1.ClaimProto.getDescriptor();
     io.github.idemsvc.v1.CompletionProto.getDescriptor();
     io.github.idemsvc.v1.EffectProto.getDescriptor();
     io.github.idemsvc.v1.ErrorsProto.getDescriptor();
+    io.github.idemsvc.v1.ReceiveProto.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -68,6 +68,8 @@ private static final long serialVersionUID = 0L;
     RECORD_SIDE_EFFECT(8),
     CLAIM_EVENTS(9),
     COMPLETE_EVENTS(10),
+    RECEIVE_EVENT(12),
+    ACQUIRE_EVENTS(13),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -94,6 +96,8 @@ private static final long serialVersionUID = 0L;
         case 8: return RECORD_SIDE_EFFECT;
         case 9: return CLAIM_EVENTS;
         case 10: return COMPLETE_EVENTS;
+        case 12: return RECEIVE_EVENT;
+        case 13: return ACQUIRE_EVENTS;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -512,6 +516,92 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.CompleteEventsRequest.getDefaultInstance();
   }
 
+  public static final int RECEIVE_EVENT_FIELD_NUMBER = 12;
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   * @return Whether the receiveEvent field is set.
+   */
+  @java.lang.Override
+  public boolean hasReceiveEvent() {
+    return commandCase_ == 12;
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   * @return The receiveEvent.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventRequest getReceiveEvent() {
+    if (commandCase_ == 12) {
+       return (io.github.idemsvc.v1.ReceiveEventRequest) command_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventRequestOrBuilder getReceiveEventOrBuilder() {
+    if (commandCase_ == 12) {
+       return (io.github.idemsvc.v1.ReceiveEventRequest) command_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+  }
+
+  public static final int ACQUIRE_EVENTS_FIELD_NUMBER = 13;
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   * @return Whether the acquireEvents field is set.
+   */
+  @java.lang.Override
+  public boolean hasAcquireEvents() {
+    return commandCase_ == 13;
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   * @return The acquireEvents.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AcquireEventsRequest getAcquireEvents() {
+    if (commandCase_ == 13) {
+       return (io.github.idemsvc.v1.AcquireEventsRequest) command_;
+    }
+    return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AcquireEventsRequestOrBuilder getAcquireEventsOrBuilder() {
+    if (commandCase_ == 13) {
+       return (io.github.idemsvc.v1.AcquireEventsRequest) command_;
+    }
+    return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+  }
+
   public static final int TIMEOUT_FIELD_NUMBER = 11;
   private com.google.protobuf.Duration timeout_;
   /**
@@ -597,6 +687,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(11, getTimeout());
     }
+    if (commandCase_ == 12) {
+      output.writeMessage(12, (io.github.idemsvc.v1.ReceiveEventRequest) command_);
+    }
+    if (commandCase_ == 13) {
+      output.writeMessage(13, (io.github.idemsvc.v1.AcquireEventsRequest) command_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -644,6 +740,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, getTimeout());
+    }
+    if (commandCase_ == 12) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, (io.github.idemsvc.v1.ReceiveEventRequest) command_);
+    }
+    if (commandCase_ == 13) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, (io.github.idemsvc.v1.AcquireEventsRequest) command_);
     }
     return size;
   }
@@ -714,6 +818,14 @@ private static final long serialVersionUID = 0L;
         if (!getCompleteEvents()
             .equals(other.getCompleteEvents())) return false;
         break;
+      case 12:
+        if (!getReceiveEvent()
+            .equals(other.getReceiveEvent())) return false;
+        break;
+      case 13:
+        if (!getAcquireEvents()
+            .equals(other.getAcquireEvents())) return false;
+        break;
       case 0:
       default:
     }
@@ -771,6 +883,14 @@ private static final long serialVersionUID = 0L;
       case 10:
         hash = (37 * hash) + COMPLETE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getCompleteEvents().hashCode();
+        break;
+      case 12:
+        hash = (37 * hash) + RECEIVE_EVENT_FIELD_NUMBER;
+        hash = (53 * hash) + getReceiveEvent().hashCode();
+        break;
+      case 13:
+        hash = (37 * hash) + ACQUIRE_EVENTS_FIELD_NUMBER;
+        hash = (53 * hash) + getAcquireEvents().hashCode();
         break;
       case 0:
       default:
@@ -944,6 +1064,12 @@ private static final long serialVersionUID = 0L;
       if (completeEventsBuilder_ != null) {
         completeEventsBuilder_.clear();
       }
+      if (receiveEventBuilder_ != null) {
+        receiveEventBuilder_.clear();
+      }
+      if (acquireEventsBuilder_ != null) {
+        acquireEventsBuilder_.clear();
+      }
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -989,7 +1115,7 @@ private static final long serialVersionUID = 0L;
         result.correlation_ = correlation_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000400) != 0)) {
+      if (((from_bitField0_ & 0x00001000) != 0)) {
         result.timeout_ = timeoutBuilder_ == null
             ? timeout_
             : timeoutBuilder_.build();
@@ -1036,6 +1162,14 @@ private static final long serialVersionUID = 0L;
       if (commandCase_ == 10 &&
           completeEventsBuilder_ != null) {
         result.command_ = completeEventsBuilder_.build();
+      }
+      if (commandCase_ == 12 &&
+          receiveEventBuilder_ != null) {
+        result.command_ = receiveEventBuilder_.build();
+      }
+      if (commandCase_ == 13 &&
+          acquireEventsBuilder_ != null) {
+        result.command_ = acquireEventsBuilder_.build();
       }
     }
 
@@ -1092,6 +1226,14 @@ private static final long serialVersionUID = 0L;
         }
         case COMPLETE_EVENTS: {
           mergeCompleteEvents(other.getCompleteEvents());
+          break;
+        }
+        case RECEIVE_EVENT: {
+          mergeReceiveEvent(other.getReceiveEvent());
+          break;
+        }
+        case ACQUIRE_EVENTS: {
+          mergeAcquireEvents(other.getAcquireEvents());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1194,9 +1336,23 @@ private static final long serialVersionUID = 0L;
               input.readMessage(
                   internalGetTimeoutFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000400;
+              bitField0_ |= 0x00001000;
               break;
             } // case 90
+            case 98: {
+              input.readMessage(
+                  internalGetReceiveEventFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 12;
+              break;
+            } // case 98
+            case 106: {
+              input.readMessage(
+                  internalGetAcquireEventsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 13;
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2860,6 +3016,358 @@ private static final long serialVersionUID = 0L;
       return completeEventsBuilder_;
     }
 
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventRequest, io.github.idemsvc.v1.ReceiveEventRequest.Builder, io.github.idemsvc.v1.ReceiveEventRequestOrBuilder> receiveEventBuilder_;
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     * @return Whether the receiveEvent field is set.
+     */
+    @java.lang.Override
+    public boolean hasReceiveEvent() {
+      return commandCase_ == 12;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     * @return The receiveEvent.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventRequest getReceiveEvent() {
+      if (receiveEventBuilder_ == null) {
+        if (commandCase_ == 12) {
+          return (io.github.idemsvc.v1.ReceiveEventRequest) command_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 12) {
+          return receiveEventBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    public Builder setReceiveEvent(io.github.idemsvc.v1.ReceiveEventRequest value) {
+      if (receiveEventBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        receiveEventBuilder_.setMessage(value);
+      }
+      commandCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    public Builder setReceiveEvent(
+        io.github.idemsvc.v1.ReceiveEventRequest.Builder builderForValue) {
+      if (receiveEventBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        receiveEventBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    public Builder mergeReceiveEvent(io.github.idemsvc.v1.ReceiveEventRequest value) {
+      if (receiveEventBuilder_ == null) {
+        if (commandCase_ == 12 &&
+            command_ != io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.ReceiveEventRequest.newBuilder((io.github.idemsvc.v1.ReceiveEventRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 12) {
+          receiveEventBuilder_.mergeFrom(value);
+        } else {
+          receiveEventBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    public Builder clearReceiveEvent() {
+      if (receiveEventBuilder_ == null) {
+        if (commandCase_ == 12) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 12) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        receiveEventBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    public io.github.idemsvc.v1.ReceiveEventRequest.Builder getReceiveEventBuilder() {
+      return internalGetReceiveEventFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventRequestOrBuilder getReceiveEventOrBuilder() {
+      if ((commandCase_ == 12) && (receiveEventBuilder_ != null)) {
+        return receiveEventBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 12) {
+          return (io.github.idemsvc.v1.ReceiveEventRequest) command_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvent.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventRequest, io.github.idemsvc.v1.ReceiveEventRequest.Builder, io.github.idemsvc.v1.ReceiveEventRequestOrBuilder> 
+        internalGetReceiveEventFieldBuilder() {
+      if (receiveEventBuilder_ == null) {
+        if (!(commandCase_ == 12)) {
+          command_ = io.github.idemsvc.v1.ReceiveEventRequest.getDefaultInstance();
+        }
+        receiveEventBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.ReceiveEventRequest, io.github.idemsvc.v1.ReceiveEventRequest.Builder, io.github.idemsvc.v1.ReceiveEventRequestOrBuilder>(
+                (io.github.idemsvc.v1.ReceiveEventRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 12;
+      onChanged();
+      return receiveEventBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AcquireEventsRequest, io.github.idemsvc.v1.AcquireEventsRequest.Builder, io.github.idemsvc.v1.AcquireEventsRequestOrBuilder> acquireEventsBuilder_;
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     * @return Whether the acquireEvents field is set.
+     */
+    @java.lang.Override
+    public boolean hasAcquireEvents() {
+      return commandCase_ == 13;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     * @return The acquireEvents.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AcquireEventsRequest getAcquireEvents() {
+      if (acquireEventsBuilder_ == null) {
+        if (commandCase_ == 13) {
+          return (io.github.idemsvc.v1.AcquireEventsRequest) command_;
+        }
+        return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 13) {
+          return acquireEventsBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    public Builder setAcquireEvents(io.github.idemsvc.v1.AcquireEventsRequest value) {
+      if (acquireEventsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        acquireEventsBuilder_.setMessage(value);
+      }
+      commandCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    public Builder setAcquireEvents(
+        io.github.idemsvc.v1.AcquireEventsRequest.Builder builderForValue) {
+      if (acquireEventsBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        acquireEventsBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    public Builder mergeAcquireEvents(io.github.idemsvc.v1.AcquireEventsRequest value) {
+      if (acquireEventsBuilder_ == null) {
+        if (commandCase_ == 13 &&
+            command_ != io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.AcquireEventsRequest.newBuilder((io.github.idemsvc.v1.AcquireEventsRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 13) {
+          acquireEventsBuilder_.mergeFrom(value);
+        } else {
+          acquireEventsBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    public Builder clearAcquireEvents() {
+      if (acquireEventsBuilder_ == null) {
+        if (commandCase_ == 13) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 13) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        acquireEventsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    public io.github.idemsvc.v1.AcquireEventsRequest.Builder getAcquireEventsBuilder() {
+      return internalGetAcquireEventsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AcquireEventsRequestOrBuilder getAcquireEventsOrBuilder() {
+      if ((commandCase_ == 13) && (acquireEventsBuilder_ != null)) {
+        return acquireEventsBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 13) {
+          return (io.github.idemsvc.v1.AcquireEventsRequest) command_;
+        }
+        return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AcquireEventsRequest, io.github.idemsvc.v1.AcquireEventsRequest.Builder, io.github.idemsvc.v1.AcquireEventsRequestOrBuilder> 
+        internalGetAcquireEventsFieldBuilder() {
+      if (acquireEventsBuilder_ == null) {
+        if (!(commandCase_ == 13)) {
+          command_ = io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
+        }
+        acquireEventsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.AcquireEventsRequest, io.github.idemsvc.v1.AcquireEventsRequest.Builder, io.github.idemsvc.v1.AcquireEventsRequestOrBuilder>(
+                (io.github.idemsvc.v1.AcquireEventsRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 13;
+      onChanged();
+      return acquireEventsBuilder_;
+    }
+
     private com.google.protobuf.Duration timeout_;
     private com.google.protobuf.SingleFieldBuilder<
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
@@ -2872,7 +3380,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the timeout field is set.
      */
     public boolean hasTimeout() {
-      return ((bitField0_ & 0x00000400) != 0);
+      return ((bitField0_ & 0x00001000) != 0);
     }
     /**
      * <pre>
@@ -2903,7 +3411,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -2921,7 +3429,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -2934,7 +3442,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeTimeout(com.google.protobuf.Duration value) {
       if (timeoutBuilder_ == null) {
-        if (((bitField0_ & 0x00000400) != 0) &&
+        if (((bitField0_ & 0x00001000) != 0) &&
           timeout_ != null &&
           timeout_ != com.google.protobuf.Duration.getDefaultInstance()) {
           getTimeoutBuilder().mergeFrom(value);
@@ -2945,7 +3453,7 @@ private static final long serialVersionUID = 0L;
         timeoutBuilder_.mergeFrom(value);
       }
       if (timeout_ != null) {
-        bitField0_ |= 0x00000400;
+        bitField0_ |= 0x00001000;
         onChanged();
       }
       return this;
@@ -2958,7 +3466,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public Builder clearTimeout() {
-      bitField0_ = (bitField0_ & ~0x00000400);
+      bitField0_ = (bitField0_ & ~0x00001000);
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -2975,7 +3483,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public com.google.protobuf.Duration.Builder getTimeoutBuilder() {
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return internalGetTimeoutFieldBuilder().getBuilder();
     }

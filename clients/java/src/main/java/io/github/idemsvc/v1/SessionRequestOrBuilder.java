@@ -266,6 +266,60 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   * @return Whether the receiveEvent field is set.
+   */
+  boolean hasReceiveEvent();
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   * @return The receiveEvent.
+   */
+  io.github.idemsvc.v1.ReceiveEventRequest getReceiveEvent();
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvent.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventRequest receive_event = 12 [json_name = "receiveEvent"];</code>
+   */
+  io.github.idemsvc.v1.ReceiveEventRequestOrBuilder getReceiveEventOrBuilder();
+
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   * @return Whether the acquireEvents field is set.
+   */
+  boolean hasAcquireEvents();
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   * @return The acquireEvents.
+   */
+  io.github.idemsvc.v1.AcquireEventsRequest getAcquireEvents();
+  /**
+   * <pre>
+   * As IdempotencyService.AcquireEvents. While it waits it counts as a command in flight.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsRequest acquire_events = 13 [json_name = "acquireEvents"];</code>
+   */
+  io.github.idemsvc.v1.AcquireEventsRequestOrBuilder getAcquireEventsOrBuilder();
+
+  /**
+   * <pre>
    * How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
    * </pre>
    *

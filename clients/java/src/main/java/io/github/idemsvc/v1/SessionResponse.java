@@ -67,6 +67,8 @@ private static final long serialVersionUID = 0L;
     RECORD_SIDE_EFFECT(8),
     CLAIM_EVENTS(9),
     COMPLETE_EVENTS(10),
+    RECEIVE_EVENT(13),
+    ACQUIRE_EVENTS(14),
     ERROR(11),
     GO_AWAY(12),
     RESULT_NOT_SET(0);
@@ -95,6 +97,8 @@ private static final long serialVersionUID = 0L;
         case 8: return RECORD_SIDE_EFFECT;
         case 9: return CLAIM_EVENTS;
         case 10: return COMPLETE_EVENTS;
+        case 13: return RECEIVE_EVENT;
+        case 14: return ACQUIRE_EVENTS;
         case 11: return ERROR;
         case 12: return GO_AWAY;
         case 0: return RESULT_NOT_SET;
@@ -514,6 +518,92 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.CompleteEventsResponse.getDefaultInstance();
   }
 
+  public static final int RECEIVE_EVENT_FIELD_NUMBER = 13;
+  /**
+   * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   * @return Whether the receiveEvent field is set.
+   */
+  @java.lang.Override
+  public boolean hasReceiveEvent() {
+    return resultCase_ == 13;
+  }
+  /**
+   * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   * @return The receiveEvent.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventResponse getReceiveEvent() {
+    if (resultCase_ == 13) {
+       return (io.github.idemsvc.v1.ReceiveEventResponse) result_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventResponseOrBuilder getReceiveEventOrBuilder() {
+    if (resultCase_ == 13) {
+       return (io.github.idemsvc.v1.ReceiveEventResponse) result_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+  }
+
+  public static final int ACQUIRE_EVENTS_FIELD_NUMBER = 14;
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   * @return Whether the acquireEvents field is set.
+   */
+  @java.lang.Override
+  public boolean hasAcquireEvents() {
+    return resultCase_ == 14;
+  }
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   * @return The acquireEvents.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AcquireEventsResponse getAcquireEvents() {
+    if (resultCase_ == 14) {
+       return (io.github.idemsvc.v1.AcquireEventsResponse) result_;
+    }
+    return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AcquireEventsResponseOrBuilder getAcquireEventsOrBuilder() {
+    if (resultCase_ == 14) {
+       return (io.github.idemsvc.v1.AcquireEventsResponse) result_;
+    }
+    return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+  }
+
   public static final int ERROR_FIELD_NUMBER = 11;
   /**
    * <pre>
@@ -650,6 +740,12 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 12) {
       output.writeMessage(12, (io.github.idemsvc.v1.GoAway) result_);
     }
+    if (resultCase_ == 13) {
+      output.writeMessage(13, (io.github.idemsvc.v1.ReceiveEventResponse) result_);
+    }
+    if (resultCase_ == 14) {
+      output.writeMessage(14, (io.github.idemsvc.v1.AcquireEventsResponse) result_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -701,6 +797,14 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 12) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(12, (io.github.idemsvc.v1.GoAway) result_);
+    }
+    if (resultCase_ == 13) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, (io.github.idemsvc.v1.ReceiveEventResponse) result_);
+    }
+    if (resultCase_ == 14) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, (io.github.idemsvc.v1.AcquireEventsResponse) result_);
     }
     return size;
   }
@@ -766,6 +870,14 @@ private static final long serialVersionUID = 0L;
         if (!getCompleteEvents()
             .equals(other.getCompleteEvents())) return false;
         break;
+      case 13:
+        if (!getReceiveEvent()
+            .equals(other.getReceiveEvent())) return false;
+        break;
+      case 14:
+        if (!getAcquireEvents()
+            .equals(other.getAcquireEvents())) return false;
+        break;
       case 11:
         if (!getError()
             .equals(other.getError())) return false;
@@ -827,6 +939,14 @@ private static final long serialVersionUID = 0L;
       case 10:
         hash = (37 * hash) + COMPLETE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getCompleteEvents().hashCode();
+        break;
+      case 13:
+        hash = (37 * hash) + RECEIVE_EVENT_FIELD_NUMBER;
+        hash = (53 * hash) + getReceiveEvent().hashCode();
+        break;
+      case 14:
+        hash = (37 * hash) + ACQUIRE_EVENTS_FIELD_NUMBER;
+        hash = (53 * hash) + getAcquireEvents().hashCode();
         break;
       case 11:
         hash = (37 * hash) + ERROR_FIELD_NUMBER;
@@ -1002,6 +1122,12 @@ private static final long serialVersionUID = 0L;
       if (completeEventsBuilder_ != null) {
         completeEventsBuilder_.clear();
       }
+      if (receiveEventBuilder_ != null) {
+        receiveEventBuilder_.clear();
+      }
+      if (acquireEventsBuilder_ != null) {
+        acquireEventsBuilder_.clear();
+      }
       if (errorBuilder_ != null) {
         errorBuilder_.clear();
       }
@@ -1088,6 +1214,14 @@ private static final long serialVersionUID = 0L;
           completeEventsBuilder_ != null) {
         result.result_ = completeEventsBuilder_.build();
       }
+      if (resultCase_ == 13 &&
+          receiveEventBuilder_ != null) {
+        result.result_ = receiveEventBuilder_.build();
+      }
+      if (resultCase_ == 14 &&
+          acquireEventsBuilder_ != null) {
+        result.result_ = acquireEventsBuilder_.build();
+      }
       if (resultCase_ == 11 &&
           errorBuilder_ != null) {
         result.result_ = errorBuilder_.build();
@@ -1148,6 +1282,14 @@ private static final long serialVersionUID = 0L;
         }
         case COMPLETE_EVENTS: {
           mergeCompleteEvents(other.getCompleteEvents());
+          break;
+        }
+        case RECEIVE_EVENT: {
+          mergeReceiveEvent(other.getReceiveEvent());
+          break;
+        }
+        case ACQUIRE_EVENTS: {
+          mergeAcquireEvents(other.getAcquireEvents());
           break;
         }
         case ERROR: {
@@ -1268,6 +1410,20 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 12;
               break;
             } // case 98
+            case 106: {
+              input.readMessage(
+                  internalGetReceiveEventFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 13;
+              break;
+            } // case 106
+            case 114: {
+              input.readMessage(
+                  internalGetAcquireEventsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 14;
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2926,6 +3082,358 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 10;
       onChanged();
       return completeEventsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventResponse, io.github.idemsvc.v1.ReceiveEventResponse.Builder, io.github.idemsvc.v1.ReceiveEventResponseOrBuilder> receiveEventBuilder_;
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     * @return Whether the receiveEvent field is set.
+     */
+    @java.lang.Override
+    public boolean hasReceiveEvent() {
+      return resultCase_ == 13;
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     * @return The receiveEvent.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventResponse getReceiveEvent() {
+      if (receiveEventBuilder_ == null) {
+        if (resultCase_ == 13) {
+          return (io.github.idemsvc.v1.ReceiveEventResponse) result_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 13) {
+          return receiveEventBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    public Builder setReceiveEvent(io.github.idemsvc.v1.ReceiveEventResponse value) {
+      if (receiveEventBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        receiveEventBuilder_.setMessage(value);
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    public Builder setReceiveEvent(
+        io.github.idemsvc.v1.ReceiveEventResponse.Builder builderForValue) {
+      if (receiveEventBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        receiveEventBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    public Builder mergeReceiveEvent(io.github.idemsvc.v1.ReceiveEventResponse value) {
+      if (receiveEventBuilder_ == null) {
+        if (resultCase_ == 13 &&
+            result_ != io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.ReceiveEventResponse.newBuilder((io.github.idemsvc.v1.ReceiveEventResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 13) {
+          receiveEventBuilder_.mergeFrom(value);
+        } else {
+          receiveEventBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    public Builder clearReceiveEvent() {
+      if (receiveEventBuilder_ == null) {
+        if (resultCase_ == 13) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 13) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        receiveEventBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    public io.github.idemsvc.v1.ReceiveEventResponse.Builder getReceiveEventBuilder() {
+      return internalGetReceiveEventFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventResponseOrBuilder getReceiveEventOrBuilder() {
+      if ((resultCase_ == 13) && (receiveEventBuilder_ != null)) {
+        return receiveEventBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 13) {
+          return (io.github.idemsvc.v1.ReceiveEventResponse) result_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to receive_event.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventResponse, io.github.idemsvc.v1.ReceiveEventResponse.Builder, io.github.idemsvc.v1.ReceiveEventResponseOrBuilder> 
+        internalGetReceiveEventFieldBuilder() {
+      if (receiveEventBuilder_ == null) {
+        if (!(resultCase_ == 13)) {
+          result_ = io.github.idemsvc.v1.ReceiveEventResponse.getDefaultInstance();
+        }
+        receiveEventBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.ReceiveEventResponse, io.github.idemsvc.v1.ReceiveEventResponse.Builder, io.github.idemsvc.v1.ReceiveEventResponseOrBuilder>(
+                (io.github.idemsvc.v1.ReceiveEventResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 13;
+      onChanged();
+      return receiveEventBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AcquireEventsResponse, io.github.idemsvc.v1.AcquireEventsResponse.Builder, io.github.idemsvc.v1.AcquireEventsResponseOrBuilder> acquireEventsBuilder_;
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     * @return Whether the acquireEvents field is set.
+     */
+    @java.lang.Override
+    public boolean hasAcquireEvents() {
+      return resultCase_ == 14;
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     * @return The acquireEvents.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AcquireEventsResponse getAcquireEvents() {
+      if (acquireEventsBuilder_ == null) {
+        if (resultCase_ == 14) {
+          return (io.github.idemsvc.v1.AcquireEventsResponse) result_;
+        }
+        return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 14) {
+          return acquireEventsBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    public Builder setAcquireEvents(io.github.idemsvc.v1.AcquireEventsResponse value) {
+      if (acquireEventsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        acquireEventsBuilder_.setMessage(value);
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    public Builder setAcquireEvents(
+        io.github.idemsvc.v1.AcquireEventsResponse.Builder builderForValue) {
+      if (acquireEventsBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        acquireEventsBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    public Builder mergeAcquireEvents(io.github.idemsvc.v1.AcquireEventsResponse value) {
+      if (acquireEventsBuilder_ == null) {
+        if (resultCase_ == 14 &&
+            result_ != io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.AcquireEventsResponse.newBuilder((io.github.idemsvc.v1.AcquireEventsResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 14) {
+          acquireEventsBuilder_.mergeFrom(value);
+        } else {
+          acquireEventsBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 14;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    public Builder clearAcquireEvents() {
+      if (acquireEventsBuilder_ == null) {
+        if (resultCase_ == 14) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 14) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        acquireEventsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    public io.github.idemsvc.v1.AcquireEventsResponse.Builder getAcquireEventsBuilder() {
+      return internalGetAcquireEventsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AcquireEventsResponseOrBuilder getAcquireEventsOrBuilder() {
+      if ((resultCase_ == 14) && (acquireEventsBuilder_ != null)) {
+        return acquireEventsBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 14) {
+          return (io.github.idemsvc.v1.AcquireEventsResponse) result_;
+        }
+        return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to acquire_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AcquireEventsResponse, io.github.idemsvc.v1.AcquireEventsResponse.Builder, io.github.idemsvc.v1.AcquireEventsResponseOrBuilder> 
+        internalGetAcquireEventsFieldBuilder() {
+      if (acquireEventsBuilder_ == null) {
+        if (!(resultCase_ == 14)) {
+          result_ = io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
+        }
+        acquireEventsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.AcquireEventsResponse, io.github.idemsvc.v1.AcquireEventsResponse.Builder, io.github.idemsvc.v1.AcquireEventsResponseOrBuilder>(
+                (io.github.idemsvc.v1.AcquireEventsResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 14;
+      onChanged();
+      return acquireEventsBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

@@ -265,6 +265,60 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   * @return Whether the receiveEvent field is set.
+   */
+  boolean hasReceiveEvent();
+  /**
+   * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   * @return The receiveEvent.
+   */
+  io.github.idemsvc.v1.ReceiveEventResponse getReceiveEvent();
+  /**
+   * <pre>
+   * Answer to receive_event.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventResponse receive_event = 13 [json_name = "receiveEvent"];</code>
+   */
+  io.github.idemsvc.v1.ReceiveEventResponseOrBuilder getReceiveEventOrBuilder();
+
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   * @return Whether the acquireEvents field is set.
+   */
+  boolean hasAcquireEvents();
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   * @return The acquireEvents.
+   */
+  io.github.idemsvc.v1.AcquireEventsResponse getAcquireEvents();
+  /**
+   * <pre>
+   * Answer to acquire_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
+   */
+  io.github.idemsvc.v1.AcquireEventsResponseOrBuilder getAcquireEventsOrBuilder();
+
+  /**
+   * <pre>
    * The command was refused.
    * </pre>
    *

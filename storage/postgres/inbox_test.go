@@ -1,0 +1,393 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
+	"github.com/idemsvc/idemsvc/storage"
+	"github.com/idemsvc/idemsvc/storage/postgres"
+)
+
+var mailer = storage.Group{Namespace: "ns", Consumer: "mailer"}
+
+func receiptOf(event string) *idem.Receive {
+	return &idem.Receive{Key: keyOf("ns", event), Facts: idem.Facts{RequestID: "req-" + event, Kind: idem.ProviderFirst}}
+}
+
+var acquirers atomic.Int64
+
+func acquiring(most int, wait time.Duration) storage.AcquireQuery {
+	return storage.AcquireQuery{
+		Group: mailer, Claimant: fmt.Sprint("worker-", acquirers.Add(1), randomID()), Holder: "host", Lease: time.Minute,
+		Max: most, Bytes: 1 << 20, Wait: wait, Nonce: randomID,
+	}
+}
+
+func receiveIn(t testing.TB, s *storage.Service, c *idem.Receive) {
+	t.Helper()
+	if r := s.Do(context.Background(), c); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+}
+
+func completeIn(t testing.TB, s *storage.Service, a storage.Acquired) {
+	t.Helper()
+	answer, ok := a.Result.Answer.(*idem.ClaimAnswer)
+	if !ok {
+		t.Fatalf("acquired with %T", a.Result.Answer)
+	}
+	if r := s.Do(context.Background(), completeOf(tokenOf(a.Claim, answer), "done")); r.Err != nil {
+		t.Error(r.Err)
+	}
+}
+
+// What another replica has received is noticed: by its notification, or by the poll where
+// nobody can listen.
+func TestAcquireWhatAnotherReplicaReceived(t *testing.T) {
+	t.Parallel()
+	for _, through := range []string{"directly", "through PgBouncer"} {
+		t.Run(through, func(t *testing.T) {
+			t.Parallel()
+			url := pgtest.Database(t, "idemsvc", migrate)
+			quick := postgres.Options{Follow: 20 * time.Millisecond, Sweep: -1}
+			one, _ := openOn(t, url, quick, func(*pgxpool.Config) {})
+			there := url
+			how := func(*pgxpool.Config) {}
+			if through != "directly" {
+				there, how = pgtest.PgBouncer(t, url), describing
+			}
+			two, _ := openOn(t, there, postgres.Options{Follow: -1, Sweep: -1}, how)
+			receiver, worker := service(t, one, storage.Options{}), service(t, two, storage.Options{})
+			for i := range 3 {
+				got := make(chan []storage.Acquired, 1)
+				go func() {
+					out, err := worker.Acquire(context.Background(), acquiring(1, 20*time.Second))
+					if err != nil {
+						t.Error(err)
+					}
+					got <- out
+				}()
+				for worker.Stats().Acquiring == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				receiveIn(t, receiver, receiptOf(fmt.Sprint("e", i)))
+				out := <-got
+				if len(out) != 1 {
+					t.Fatalf("event %d: nothing came", i)
+				}
+				completeIn(t, worker, out[0])
+			}
+		})
+	}
+}
+
+// What this replica has received is acquired here at once, long before the list of
+// unfinished work knows of it.
+func TestAcquireWhatWasJustReceived(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t, quiet) // nobody reads behind the journal
+	svc := service(t, s, storage.Options{})
+	for i := range 5 {
+		got := make(chan []storage.Acquired, 1)
+		go func() {
+			out, _ := svc.Acquire(context.Background(), acquiring(1, 20*time.Second))
+			got <- out
+		}()
+		for svc.Stats().Acquiring == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		receiveIn(t, svc, receiptOf(fmt.Sprint("e", i)))
+		if out := <-got; len(out) != 1 {
+			t.Fatal("nothing came")
+		}
+	}
+}
+
+// P03: whatever replicas and workers do, each event is worked on until it is done, by one
+// worker at a time; of one resource in the order of its versions.
+func TestP03EveryReceivedEventIsProcessed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	live := postgres.Options{Follow: 20 * time.Millisecond, Sweep: 50 * time.Millisecond, Policies: func(idem.EventKey, string) *idem.Policy {
+		p := idem.DefaultPolicy()
+		p.StartAt = 1
+		return p
+	}}
+	var services []*storage.Service
+	for range 2 {
+		s, _ := openOn(t, url, live, func(*pgxpool.Config) {})
+		services = append(services, service(t, s, storage.Options{}))
+	}
+	const plain, lanes, versions = 100, 5, 10
+	var receipts []*idem.Receive
+	for i := range plain {
+		receipts = append(receipts, receiptOf(fmt.Sprint("plain", i)))
+	}
+	for l := range lanes {
+		for v := range versions {
+			c := receiptOf(fmt.Sprint("lane", l, "-", versions-v))
+			c.Ordering = lane(claimOf("ns", "x"), fmt.Sprint("r", l), int64(versions-v)).Ordering
+			c.Ordering.Mode = idem.Sequential
+			receipts = append(receipts, c)
+		}
+	}
+	w := &workers{done: map[string]int{}, running: map[string]bool{}, applied: map[string]int64{}}
+	ctx, stop := context.WithTimeout(t.Context(), 60*time.Second)
+	defer stop()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() { w.work(ctx, t, services[i%2], i, stop, len(receipts)) })
+	}
+	for i, c := range receipts {
+		receiveIn(t, services[i%2], c)
+	}
+	wg.Wait()
+	if len(w.done) != len(receipts) {
+		t.Errorf("%d of %d events were processed", len(w.done), len(receipts))
+	}
+	checkJournal(t, openPool(t, url))
+}
+
+// workers are those who work in TestP03EveryReceivedEventIsProcessed.
+type workers struct {
+	mu      sync.Mutex
+	done    map[string]int
+	running map[string]bool  // by resource
+	applied map[string]int64 // the same
+	tries   int
+}
+
+func (w *workers) work(ctx context.Context, t *testing.T, s *storage.Service, n int, stop func(), all int) {
+	t.Helper()
+	for ctx.Err() == nil {
+		got, err := s.Acquire(ctx, acquiring(1+n%4, 2*time.Second))
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		for _, a := range got {
+			w.one(t, s, a)
+		}
+		w.mu.Lock()
+		if len(w.done) == all {
+			stop()
+		}
+		w.mu.Unlock()
+	}
+}
+
+// one works on an event: every fifth is given back, every seventh fails.
+func (w *workers) one(t *testing.T, s *storage.Service, a storage.Acquired) {
+	t.Helper()
+	answer := a.Result.Answer.(*idem.ClaimAnswer) //nolint:errcheck,forcetypeassert // acquired
+	e := answer.Event
+	tok := tokenOf(a.Claim, answer)
+	w.mu.Lock()
+	w.tries++
+	n := w.tries
+	if o := e.Ordering; o != nil {
+		if w.running[o.Resource.Name] {
+			t.Errorf("two claims on %s", o.Resource.Name)
+		}
+		w.running[o.Resource.Name] = true
+		if want := w.applied[o.Resource.Name] + 1; o.Version.Value != want {
+			t.Errorf("%s: version %d after %d", o.Resource.Name, o.Version.Value, want-1)
+		}
+	}
+	w.mu.Unlock()
+	var cmd idem.Command = completeOf(tok, "done")
+	switch {
+	case n%5 == 0:
+		cmd = &idem.Release{Token: tok}
+	case n%7 == 0:
+		cmd = &idem.Fail{Token: tok, Error: idem.Failure{Kind: idem.NotYet, Code: "X"}, RetryAfter: time.Millisecond}
+	}
+	w.mu.Lock()
+	if o := e.Ordering; o != nil {
+		w.running[o.Resource.Name] = false // from here on another may have it
+		if _, done := cmd.(*idem.Complete); done {
+			w.applied[o.Resource.Name] = o.Version.Value
+		}
+	}
+	if _, done := cmd.(*idem.Complete); done {
+		w.done[e.Key.EventID]++
+		if w.done[e.Key.EventID] > 1 {
+			t.Errorf("%s was processed twice", e.Key.EventID)
+		}
+	}
+	w.mu.Unlock()
+	if r := s.Do(context.Background(), cmd); r.Err != nil {
+		t.Errorf("%T of %s: %v", cmd, e.Key.EventID, r.Err)
+	}
+}
+
+// O-36: while a transaction elsewhere keeps dead entries in the index, taking what is due
+// does not walk over them each time.
+func TestO36TakingPassesDeadEntriesBy(t *testing.T) {
+	t.Parallel()
+	sent := &sentStatements{args: map[string][]any{}}
+	s, pool := openOn(t, pgtest.Database(t, "idemsvc", migrate), quiet, func(c *pgxpool.Config) { c.ConnConfig.Tracer = sent })
+	keeper := connectTo(t, pool.Config().ConnString())
+	execSQL(t, pool, `INSERT INTO idemsvc.unfinished (bucket, id, seq, state, since, namespace, consumer, ready_at, acquire_at)
+		SELECT get_byte(uuid_send(id), 0), id, 1, 1, clock_timestamp(), 'ns', 'mailer', clock_timestamp() - interval '1 hour', clock_timestamp() - interval '1 hour' + i * interval '1 ms'
+		FROM (SELECT i, gen_random_uuid() AS id FROM generate_series(1, 20000) i) n`)
+	onConn(t, keeper, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+	onConn(t, keeper, "SELECT count(*) FROM idemsvc.unfinished")
+	execSQL(t, pool, "UPDATE idemsvc.unfinished SET acquire_at = NULL")
+	take := func(want int) {
+		t.Helper()
+		taken, err := s.Take(t.Context(), storage.TakeQuery{Wanted: []storage.Wanted{{Group: mailer, Max: 10}}})
+		if err != nil || len(taken.Due) != want {
+			t.Fatalf("%d taken, %v", len(taken.Due), err)
+		}
+	}
+	must[*idem.ReceiveAnswer](t, s, receiptOf("e1")) // tells the store the time
+	follow(t, s)
+	take(1) // looks at everything
+	must[*idem.ReceiveAnswer](t, s, receiptOf("e2"))
+	follow(t, s)
+	sent.reset()
+	take(1)
+	sql := postgres.Statements()["take"]
+	args, ok := sent.of(sql)
+	if !ok {
+		t.Fatal("it did not ask")
+	}
+	all := append([]any(nil), args...)
+	all[2] = []time.Time{time.Unix(0, 0)}
+	conn := connectTo(t, pool.Config().ConnString())
+	if near, far := blocksOf(t, conn, sql, args), blocksOf(t, conn, sql, all); near > 60 || far < 2*near {
+		t.Errorf("it touched %d blocks, where everything has %d", near, far)
+	}
+}
+
+// blocksOf is how many blocks a statement touches.
+func blocksOf(t *testing.T, conn *pgx.Conn, sql string, args []any) int {
+	t.Helper()
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), postgres.Statements()["begin"]); err != nil {
+		t.Fatal(err)
+	}
+	var plan []byte
+	if err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+sql, args...).Scan(&plan); err != nil {
+		t.Fatal(err)
+	}
+	var out []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	if err := json.Unmarshal(plan, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Plan.Hit + out[0].Plan.Read
+}
+
+// A million waiting events, half of them about one resource, cost a taker no more than a few.
+func TestTakingAmongAMillion(t *testing.T) {
+	if !heavy() {
+		t.Skip("IDEMSVC_TEST_HEAVY is not set; TestExplain looks at the plans")
+	}
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	must[*idem.ReceiveAnswer](t, s, receiptOf("seed"))
+	follow(t, s)
+	for _, sql := range []string{
+		`INSERT INTO idemsvc.event (bucket, id, created_at, namespace, consumer, source, event_id, facts, version, fence, lease_us, total, effects, state, by_expiry, detail)
+		 SELECT get_byte(uuid_send(n.id), 0), n.id, clock_timestamp(), 'ns', 'mailer', 'shop', 'e' || i, e.facts, 1, 0, 0, 0, 0, 1, false, e.detail
+		 FROM (SELECT i, gen_random_uuid() AS id FROM generate_series(1, 1000000) i) n, idemsvc.event e WHERE e.event_id = 'seed'`,
+		`INSERT INTO idemsvc.unfinished (bucket, id, seq, state, since, due_at, namespace, consumer, ready_at, acquire_at, lane, rank_epoch, rank_value)
+		 SELECT e.bucket, e.id, 1, 1, e.created_at, e.created_at, 'ns', 'mailer', e.created_at,
+			CASE WHEN n.i > 500000 OR n.i = 1 THEN e.created_at END, CASE WHEN n.i <= 500000 THEN '00000000-0000-0000-0000-000000000001'::uuid END, 0, n.i
+		 FROM idemsvc.event e, LATERAL (SELECT substr(e.event_id, 2)::integer AS i) n WHERE e.event_id LIKE 'e%'`,
+	} {
+		execSQL(t, pool, sql)
+	}
+	vacuum(t, pool, "VACUUM (ANALYZE)")
+	conn := connectTo(t, pool.Config().ConnString())
+	st := postgres.Statements()
+	group, lanes := []any{[]string{"ns"}, []string{"mailer"}, []time.Time{time.Unix(0, 0)}, []int32{100}, int64(1e7)}, [][16]byte{{15: 1}}
+	for name, args := range map[string][]any{"take": group, "take_lane": {lanes}} {
+		if n := blocksOf(t, conn, st[name], args); n > 3000 {
+			t.Errorf("%s touched %d blocks", name, n)
+		} else {
+			t.Logf("%s touched %d blocks", name, n)
+		}
+	}
+	began := time.Now()
+	taken, err := s.Take(t.Context(), storage.TakeQuery{Wanted: []storage.Wanted{{Group: mailer, Max: 100}}})
+	if err != nil || len(taken.Due) != 100 {
+		t.Fatalf("%d, %v", len(taken.Due), err)
+	}
+	t.Logf("100 were taken in %v", time.Since(began))
+}
+
+// Replicas are told of which consumers something has become due, and of no others.
+func TestListenTellsOfWhom(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	one, _ := openOn(t, url, quiet, func(*pgxpool.Config) {})
+	two, _ := openOn(t, url, quiet, func(*pgxpool.Config) {})
+	ctx, stop := context.WithCancel(t.Context())
+	told := make(chan [2]bool, 16)
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		two.Listen(ctx, func(about func(storage.Group) bool) {
+			told <- [2]bool{about(mailer), about(storage.Group{Namespace: "ns", Consumer: "another"})}
+		})
+	})
+	if got := <-told; got != [2]bool{true, true} {
+		t.Errorf("for what came before: %v", got)
+	}
+	must[*idem.ReceiveAnswer](t, one, receiptOf("e1"))
+	follow(t, one)
+	if got := <-told; got != [2]bool{true, false} {
+		t.Errorf("of a receipt: %v", got)
+	}
+	// A resource that becomes free: the event that waits for it has become due.
+	for i := range 2 {
+		c := receiptOf(fmt.Sprint("v", i))
+		c.Ordering = lane(claimOf("ns", "x"), "r", int64(i)).Ordering
+		must[*idem.ReceiveAnswer](t, one, c)
+	}
+	tok := grantOf(t, one, acquisitionOf("w", &idem.Event{Key: keyOf("ns", "v0"), Ordering: lane(claimOf("ns", "x"), "r", 0).Ordering}))
+	follow(t, one) // v1 waits
+	for len(told) > 0 {
+		<-told
+	}
+	must[*idem.EndAnswer](t, one, failOf(tok))
+	follow(t, one)
+	if got := <-told; got != [2]bool{true, false} {
+		t.Errorf("of a free resource: %v", got)
+	}
+	stop()
+	listening.Wait()
+}
+
+// What was acquired is remembered as long as anybody may repeat the call, and no longer.
+func TestAcquisitionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	execSQL(t, pool, `INSERT INTO idemsvc.acquired (id, at, events)
+		SELECT gen_random_uuid(), clock_timestamp() - CASE WHEN i <= 6000 THEN interval '16 minutes' ELSE interval '14 minutes' END, '{}' FROM generate_series(1, 6100) i`)
+	if err := s.ForgetAcquisitions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := scalar[int64](t, pool, "SELECT count(*) FROM idemsvc.acquired"); n != 100 {
+		t.Errorf("%d are left, want 100", n)
+	}
+}
