@@ -95,16 +95,19 @@ type ClaimAnswer struct {
 	Max       int32
 	Effects   []*Effect
 	Previous  Failure // the error of the attempt before
-	Late      []LateReport
-	Anomalies []Anomaly
-	Replaying bool // a replay of this processed event is under way
-	Gone      bool // processed, and the record was purged: only its version remembers
-	Current   *Version
-	Expected  *Version
-	Blocker   EventKey // the event in the way, when one is known
-	RetryIn   time.Duration
-	GapIn     time.Duration // with AWAITING: until the rule for gaps lets it pass, 0 for never
-	Now       Instant
+	// How the grant before ended, and its W3C trace context; with CLAIMED only.
+	PreviousEnd   EndKind
+	PreviousTrace string
+	Late          []LateReport
+	Anomalies     []Anomaly
+	Replaying     bool // a replay of this processed event is under way
+	Gone          bool // processed, and the record was purged: only its version remembers
+	Current       *Version
+	Expected      *Version
+	Blocker       EventKey // the event in the way, when one is known
+	RetryIn       time.Duration
+	GapIn         time.Duration // with AWAITING: until the rule for gaps lets it pass, 0 for never
+	Now           Instant
 }
 
 func (a *ClaimAnswer) finish(now Instant, e *Event, lane int64) {
@@ -238,14 +241,17 @@ type EffectAnswer struct {
 	Earlier  []byte // the intent of an earlier try
 	Repeat   bool
 	Conflict bool
+	Late     bool // a report that came after the effect's lease
 	RetryIn  time.Duration
 	Now      Instant
 
 	write *EffectWrite
+	lease Instant // until which a report would not have been late; 0: always
 }
 
 func (a *EffectAnswer) finish(now Instant, _ *Event, _ int64) {
 	a.Now = now
+	a.Late = a.lease != 0 && a.lease <= now
 	if a.write != nil {
 		a.Effect = a.write.Apply(now)
 	}

@@ -332,6 +332,9 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	}
 	waived := g.s != nil && g.s.DueAt > g.w.Now
 	g.grantFacts(g.s)
+	if g.s != nil {
+		g.a.PreviousEnd, g.a.PreviousTrace = g.s.End, g.s.GrantTrace()
+	}
 	dr := g.draft()
 	e := dr.ev
 	if e.Fence != 0 {
@@ -342,6 +345,9 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.Lease = g.p.lease(c.Lease)
 	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
 	e.AttemptHash, e.GrantRound = c.Facts.PayloadHash, e.Round
+	if e.Trace = ""; !g.a.Fresh {
+		e.Trace = c.Facts.TraceParent
+	}
 	e.ReplayDied = false
 	e.End, e.EndHash, e.EndState = NotEnded, ID{}, Absent
 	e.EndLate, e.EndFree, e.EndWhy, e.EndCount, e.EndDelay = false, false, "", 0, 0
@@ -380,7 +386,7 @@ func (e *Event) archive() Attempt {
 	a := Attempt{
 		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.Round, Number: e.Total,
 		Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
-		End: e.End, EndHash: e.EndHash, DueAt: e.endDue(), AttemptHash: e.AttemptHash, Error: e.Error,
+		End: e.End, EndHash: e.EndHash, DueAt: e.endDue(), AttemptHash: e.AttemptHash, Trace: e.GrantTrace(), Error: e.Error,
 		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, EndCount: e.EndCount, Replay: e.Replay, Late: e.LateReports,
 	}
 	if e.End == EndCompleted {

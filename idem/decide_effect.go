@@ -308,6 +308,9 @@ func decideReport(w *World, c *ReportEffect, p *Policy) Decision {
 	if f.State == EffectDone {
 		return k.afterDone(c)
 	}
+	if f.State == EffectBegun && c.State != EffectUnknown {
+		k.a.lease = f.LeaseUntil
+	}
 	switch c.State {
 	case EffectDone:
 		n := f.clone()

@@ -50,6 +50,16 @@ const (
 	ClientRepeat    DeliveryKind = 5
 )
 
+var kindNames = [...]string{"UNSPECIFIED", "PROVIDER_FIRST", "PROVIDER_RETRY", "PROVIDER_REPLAY", "CONSUMER_REQUEUE", "CLIENT_REPEAT"}
+
+// String is the kind's name in the contract.
+func (k DeliveryKind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "UNKNOWN"
+}
+
 // fromProvider reports whether the arrival is (or may be) the provider's own, which
 // our backoff must not refuse. Unspecified counts as the provider's: costing its
 // last retry is the worse mistake.
@@ -93,6 +103,7 @@ type Event struct {
 	GrantRound  int32
 	Reentries   int32
 	AttemptHash []byte // payload hash of the delivery that the attempt is for
+	Trace       string // see GrantTrace
 	Tied        bool
 	Waived      bool // granted before it was due, to a provider's redelivery
 	Lanes       []Lane
@@ -192,6 +203,15 @@ func (e *Event) ID() ID {
 // hashed again.
 func (e *Event) Identify(id ID) { e.id = id }
 
+// GrantTrace is the W3C trace context of the call that got the last grant, empty for
+// none. That of a first attempt is kept only where it is not the first delivery's.
+func (e *Event) GrantTrace() string {
+	if e.Total == 1 && e.Trace == "" {
+		return e.Facts.TraceParent
+	}
+	return e.Trace
+}
+
 // live reports whether the claim is alive at the instant.
 func (e *Event) live(now Instant) bool { return e.State == Processing && e.LeaseUntil > now }
 
@@ -285,6 +305,7 @@ type Attempt struct {
 	EndHash     ID
 	DueAt       Instant
 	AttemptHash []byte
+	Trace       string // W3C trace context of the call that was granted, empty for none
 	Error       Failure
 	Result      []byte // of an earlier round, replaced by a replay
 	ContentType string

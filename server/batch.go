@@ -64,6 +64,7 @@ func (s *idempotency) ClaimEvents(ctx context.Context, req *pb.ClaimEventsReques
 		return nil, err
 	}
 	b := s.claimBatch(ctx, req)
+	ctx = inItems(ctx)
 	results := make([]*pb.ClaimItemResult, len(req.GetItems()))
 	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) (err error) {
 		results[i], b.sizes[i], err = s.claimResult(ctx, keys, cmd, res, started)
@@ -185,6 +186,7 @@ func pointAt(r *pb.ClaimEventResponse, positions map[[2]string]int, self int) {
 // CompleteEvents implements the contract's method.
 func (s *idempotency) CompleteEvents(ctx context.Context, req *pb.CompleteEventsRequest) (*pb.CompleteEventsResponse, error) {
 	b := s.completeBatch(ctx, req)
+	ctx = inItems(ctx)
 	results := make([]*pb.CompleteItemResult, len(req.GetItems()))
 	b.run(ctx, s.core, func(i int, cmd idem.Command, res storage.Result, started time.Time) error {
 		a, err := decided[*idem.EndAnswer](ctx, s.core, cmd, res, started)

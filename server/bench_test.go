@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"testing"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
 
@@ -63,4 +66,36 @@ func BenchmarkSessionClaim(b *testing.B) {
 	b.StopTimer()
 	_ = stream.CloseSend()
 	_, _ = stream.Recv()
+}
+
+// BenchmarkSeen is what it costs a claim and its completion to be counted and traced.
+func BenchmarkSeen(b *testing.B) {
+	for name, change := range map[string]func(*Config){
+		"off": func(*Config) {},
+		"metrics": func(c *Config) {
+			c.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+		},
+		"traces": func(c *Config) {
+			c.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01))))
+		},
+		"both": func(c *Config) {
+			c.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+			c.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01))))
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			f := start(b, change, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+			c := f.client(b, "consumer")
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := c.ClaimEvent(b.Context(), claimOf(fmt.Sprint(claimants.Add(1))))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := c.CompleteEvent(b.Context(), &pb.CompleteEventRequest{Token: r.GetClaim().GetToken()}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemsvc/idemsvc/server/auth"
@@ -42,10 +41,10 @@ type Config struct {
 	// for a store that keeps nothing. Default: nobody moves the clock.
 	TestClock TestClock
 
-	// TracerProvider, MeterProvider and Propagator switch telemetry on, each where given.
+	// TracerProvider and MeterProvider switch telemetry on, each where given. Trace context
+	// and baggage travel in the W3C's form.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	Propagator     propagation.TextMapPropagator
 
 	// MaxConcurrentStreams bounds the calls in flight on one connection. Default: 1024.
 	MaxConcurrentStreams uint32

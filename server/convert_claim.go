@@ -28,6 +28,7 @@ func (c *core) claimCommand(ctx context.Context, req *pb.ClaimEventRequest, in i
 		Lease: req.GetLease().AsDuration(), Stale: idem.StaleClaim(req.GetStaleClaim()), //nolint:gosec // validated
 		AcceptReplay: req.GetAcceptReplay(), Payload: e.GetPayload(),
 	}
+	c.followCause(ctx, cmd, e.GetCorrelationId() != "" || in.correlation != "")
 	if o := req.GetOrdering(); o != nil {
 		ordering := toOrdering(req.GetNamespace(), req.GetConsumer(), e.GetResource(), o.GetVersion(), o.GetMode(), o.GetTransition())
 		cmd.Ordering = &ordering
@@ -56,7 +57,7 @@ func claimResponse(a *idem.ClaimAnswer, keys *tokenKeys) *pb.ClaimEventResponse 
 		r.Existing = fromExisting(a)
 	}
 	if a.Event != nil {
-		r.FirstDeliveryTrace, r.CauseTrace = a.Event.Facts.TraceParent, a.Event.Facts.CauseTrace
+		r.FirstDeliveryTrace, r.CauseTrace, r.PreviousAttemptTrace = a.Event.Facts.TraceParent, a.Event.Facts.CauseTrace, a.PreviousTrace
 	}
 	return r
 }

@@ -112,7 +112,7 @@ func attemptViews(v *storage.View) []*pb.AttemptView {
 	last := attemptView(&idem.Attempt{
 		Fence: e.Fence, Round: e.Round, Number: e.Total, Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
 		End: e.End, AttemptHash: e.AttemptHash, Error: e.Error, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, Replay: e.Replay,
-		Late: e.LateReports, Result: e.Result,
+		Late: e.LateReports, Result: e.Result, Trace: e.GrantTrace(),
 	})
 	last.LaneFence = laneFence(v)
 	return append(out, last)
@@ -121,7 +121,7 @@ func attemptViews(v *storage.View) []*pb.AttemptView {
 func attemptView(a *idem.Attempt) *pb.AttemptView {
 	x := &pb.AttemptView{
 		Attempt: a.Number, Round: a.Round, Fence: a.Fence, StartedAt: instant(a.GrantedAt), EndedAt: instant(a.EndedAt), End: attemptEnds[a.End],
-		Owner: owner(a.Holder, a.Claimant), IsReplay: a.Replay, Late: a.EndLate, Counted: !a.EndFree, PayloadHash: a.AttemptHash,
+		Trace: a.Trace, Owner: owner(a.Holder, a.Claimant), IsReplay: a.Replay, Late: a.EndLate, Counted: !a.EndFree, PayloadHash: a.AttemptHash,
 	}
 	switch a.End {
 	case idem.EndCompleted:

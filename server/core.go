@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/telemetry"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
@@ -23,8 +24,10 @@ type core struct {
 	valid  *validator
 	access *access
 	log    *slog.Logger
-	tracer trace.Tracer
 	meters *meters
+	tracer trace.Tracer // nil: nothing is traced
+
+	anomalies *telemetry.Budget // of spans
 }
 
 // decide carries out a command.
@@ -37,6 +40,7 @@ func decide[A idem.Answer](ctx context.Context, c *core, cmd idem.Command) (A, e
 func decided[A idem.Answer](ctx context.Context, c *core, cmd idem.Command, res storage.Result, started time.Time) (A, error) {
 	var none A
 	if res.Err != nil {
+		c.reportRefusal(ctx, cmd, res.Err, started)
 		return none, res.Err
 	}
 	a, ok := res.Answer.(A)

@@ -207,7 +207,7 @@ func TestSpansMetricsAndBaggage(t *testing.T) {
 			}
 		}
 	}
-	if len(want) > 0 || !names["idemsvc.session/claim_event"] || !names[metricDecisions] || !names[metricQueued] {
+	if len(want) > 0 || !names["idemsvc.claims"] || !names["idemsvc.queue.length"] {
 		t.Errorf("missing %v in %v", want, names)
 	}
 }

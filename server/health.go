@@ -96,6 +96,13 @@ func (w *watcher) note(ctx context.Context, err error) {
 	}
 }
 
+// ready reports whether the server can serve.
+func (w *watcher) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known && w.last == nil && !w.ended
+}
+
 // leave says that the server serves no more, for ever.
 func (w *watcher) leave() {
 	w.mu.Lock()

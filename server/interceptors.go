@@ -17,10 +17,10 @@ import (
 // less than what a proxy in between usually allows.
 const unaryDeadline = 75 * time.Second
 
-// unaryInterceptors is the walk of a unary call, outermost first. Telemetry (a stats
-// handler) stands before all of them.
+// unaryInterceptors is the walk of a unary call, outermost first.
 func (c *core) unaryInterceptors() []grpc.UnaryServerInterceptor {
 	return []grpc.UnaryServerInterceptor{
+		c.observeUnary, // what is seen from outside is the whole call, and whatever comes of it
 		recovery.UnaryServerInterceptor(c.recovery()), // a fault in anything below ends one call, not the process
 		c.refuseUnary, // errors get their form, and refused calls their line in the log
 		deadlineUnary, // before the first thing that can take time

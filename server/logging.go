@@ -68,5 +68,3 @@ func namedIn(req proto.Message) []slog.Attr {
 	}
 	return out
 }
-
-func recording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }

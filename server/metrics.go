@@ -2,66 +2,128 @@ package server
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"time"
 
-	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/telemetry"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
-// meters count what the server decides and refuses, by kind: never by namespace, event
-// or caller. A nil one counts nothing.
+// meters count what the server decides and refuses. A nil one counts nothing.
 type meters struct {
-	decisions metric.Int64Counter
-	refusals  metric.Int64Counter
+	events   *telemetry.Events
+	calls    *telemetry.Histogram
+	refusals *telemetry.Counter
+	dropped  *telemetry.Counter // spans of anomalies that were one too many
 }
 
 // newMeters makes the instruments, and those that show the storage's work.
-func newMeters(p metric.MeterProvider, store *storage.Service) (*meters, error) {
-	if p == nil {
+func newMeters(cfg *Config) (*meters, error) {
+	if cfg.MeterProvider == nil {
 		return nil, nil
 	}
-	m := p.Meter(scopeName)
-	decisions, err := m.Int64Counter(metricDecisions, metric.WithDescription("answered commands, by call and outcome"))
-	if err != nil {
-		return nil, fmt.Errorf("make metrics: %w", err)
-	}
-	refusals, err := m.Int64Counter(metricRefusals, metric.WithDescription("refused calls and items, by call and reason"))
-	if err != nil {
-		return nil, fmt.Errorf("make metrics: %w", err)
-	}
-	return &meters{decisions: decisions, refusals: refusals}, observeStorage(m, store)
-}
-
-func observeStorage(m metric.Meter, store *storage.Service) error {
-	for _, g := range []struct {
-		name, text string
-		value      func(storage.Stats) int64
+	events, err := telemetry.NewEvents(cfg.MeterProvider)
+	i := &telemetry.Instruments{Meter: cfg.MeterProvider.Meter(telemetry.Scope)}
+	m := &meters{events: events, calls: i.Histogram(telemetry.Calls), refusals: i.Counter(telemetry.Refusals), dropped: i.Counter(telemetry.AnomalySpansDropped)}
+	for _, x := range []struct {
+		metric *telemetry.Metric
+		value  func(storage.Stats) float64
 	}{
-		{metricQueued, "commands that wait for a batch", func(s storage.Stats) int64 { return int64(s.Queued) }},
-		{metricAcquiring, "calls that wait for events that are due", func(s storage.Stats) int64 { return int64(s.Acquiring) }},
-		{metricWaiting, "claims that wait for another claim to end", func(s storage.Stats) int64 { return int64(s.Waiting) }},
+		{telemetry.Queued, func(s storage.Stats) float64 { return float64(s.Queued) }},
+		{telemetry.Waiting, func(s storage.Stats) float64 { return float64(s.Waiting) }},
+		{telemetry.Acquiring, func(s storage.Stats) float64 { return float64(s.Acquiring) }},
+		{telemetry.Overloads, func(s storage.Stats) float64 { return float64(s.Refused) }},
+		{telemetry.Dropped, func(s storage.Stats) float64 { return float64(s.DeliveriesDropped) }},
 	} {
-		_, err := m.Int64ObservableGauge(g.name, metric.WithDescription(g.text),
-			metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-				o.Observe(g.value(store.Stats()))
-				return nil
-			}))
-		if err != nil {
-			return fmt.Errorf("make metrics: %w", err)
-		}
+		i.Observe(x.metric, func(tell telemetry.Observe) { tell(x.value(cfg.Store.Stats())) })
 	}
-	return nil
+	return m, errors.Join(err, i.Err)
 }
 
-func (m *meters) decided(ctx context.Context, d *decision) {
+// observeReadiness shows what the health checks say.
+func (m *meters) observeReadiness(cfg *Config, w *watcher) error {
+	if m == nil {
+		return nil
+	}
+	i := &telemetry.Instruments{Meter: cfg.MeterProvider.Meter(telemetry.Scope)}
+	i.Observe(telemetry.Ready, func(tell telemetry.Observe) {
+		if w.ready() {
+			tell(1)
+		} else {
+			tell(0)
+		}
+	})
+	return i.Err
+}
+
+// roads are the ways on which commands come.
+const (
+	roadUnary   = "unary"
+	roadSession = "session"
+)
+
+// called records how long a call took.
+func (m *meters) called(ctx context.Context, method, road string, err error, took time.Duration) {
 	if m != nil {
-		m.decisions.Add(ctx, 1, metric.WithAttributes(labelCall.String(d.call), labelOutcome.String(d.outcome)))
+		m.calls.Record(ctx, took.Seconds(), "grpc", method, codeName(err), road)
+	}
+}
+
+// answered counts a decision and what is wrong with it.
+func (m *meters) answered(ctx context.Context, d *decision, cmd idem.Command, a idem.Answer) {
+	if m != nil {
+		m.events.Answered(ctx, d.key.Namespace, d.key.Consumer, cmd, a)
+		m.found(ctx, d)
+	}
+}
+
+// spanDropped counts a span of an anomaly that was not made.
+func (m *meters) spanDropped(ctx context.Context) {
+	if m != nil {
+		m.dropped.Add(ctx, 1)
+	}
+}
+
+// found counts what is wrong with a decision.
+func (m *meters) found(ctx context.Context, d *decision) {
+	if m == nil {
+		return
+	}
+	for _, kind := range d.anomalies {
+		m.events.Anomaly(ctx, d.key.Namespace, d.key.Consumer, kind)
 	}
 }
 
 func (m *meters) refused(ctx context.Context, call string, r *refusal) {
 	if m != nil {
-		m.refusals.Add(ctx, 1, metric.WithAttributes(labelCall.String(call), labelReason.String(reasonName(r.reason))))
+		m.refusals.Add(ctx, 1, call, reasonName(r.reason))
 	}
+}
+
+// codeNames are the codes as telemetry writes them.
+var codeNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+	"UNAUTHENTICATED",
+}
+
+func codeOf(err error) codes.Code {
+	if err == nil {
+		return codes.OK
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.code()
+	}
+	return status.Code(err)
+}
+
+func codeName(err error) string {
+	if c := codeOf(err); int(c) < len(codeNames) {
+		return codeNames[c]
+	}
+	return "UNKNOWN"
 }

@@ -2,13 +2,16 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/telemetry"
 )
 
 // decision is what is told about an answered command in the log and on its span.
@@ -20,30 +23,57 @@ type decision struct {
 	attempt  int32
 	state    idem.State
 	outcome  string
+
+	anomalies []string
+	links     []trace.Link
 }
 
 // report tells about a decision: one line in the log, attributes on the span. No
 // payload, result, token or error text is in either. txID is the database transaction that
 // wrote it, 0 for none.
 func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, txID int64, started time.Time) {
-	span := trace.SpanFromContext(ctx)
 	logs := c.log.Enabled(ctx, slog.LevelInfo)
-	if !logs && !span.IsRecording() && c.meters == nil {
+	if !logs && c.tracer == nil && c.meters == nil {
 		return
 	}
 	d := describe(cmd, a)
-	c.meters.decided(ctx, &d)
-	if span.IsRecording() {
-		span.SetAttributes(d.attributes()...)
+	c.meters.answered(ctx, &d, cmd, a)
+	if c.tracer != nil {
+		if claim, ok := a.(*idem.ClaimAnswer); ok {
+			d.links = linksOf(ctx, claim)
+		}
+		c.told(ctx, &d, started)
 	}
 	if logs {
-		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(span, txID, time.Since(started))...)
+		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(trace.SpanFromContext(ctx), txID, time.Since(started))...)
+	}
+}
+
+// reportRefusal counts and traces what is wrong when the rules refuse a command. Its line
+// in the log is that of the refused call.
+func (c *core) reportRefusal(ctx context.Context, cmd idem.Command, err error, started time.Time) {
+	refused, ok := errors.AsType[*idem.Error](err)
+	if !ok || (c.tracer == nil && c.meters == nil) {
+		return
+	}
+	kinds := anomaliesOfError(refused)
+	if len(kinds) == 0 {
+		return
+	}
+	d := describe(cmd, nil)
+	d.outcome, d.anomalies = string(refused.Code), kinds
+	if t := idem.TokenOf(cmd); t != nil {
+		d.key.Namespace, d.key.Consumer = t.Namespace, t.Consumer
+	}
+	c.meters.found(ctx, &d)
+	if c.tracer != nil {
+		c.told(ctx, &d, started)
 	}
 }
 
 // describe gathers what a command and its answer tell.
 func describe(cmd idem.Command, a idem.Answer) decision {
-	d := decision{call: callName(cmd)}
+	d := decision{call: callName(cmd), anomalies: telemetry.AnomaliesOf(a)}
 	switch c := cmd.(type) {
 	case *idem.Claim:
 		d.key, d.facts = c.Key, c.Facts
@@ -183,6 +213,7 @@ func (d *decision) attributes() []attribute.KeyValue {
 	add(attrCorrelation, d.facts.Correlation)
 	add(attrConversationID, d.facts.Correlation)
 	add(attrCausation, causation(&d.facts))
+	add(telemetry.AttrAnomaly, strings.Join(d.anomalies, ","))
 	if d.attempt != 0 {
 		out = append(out, attrAttempt.Int64(int64(d.attempt)))
 	}

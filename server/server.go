@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	"github.com/idemsvc/idemsvc/internal/telemetry"
 	"github.com/idemsvc/idemsvc/server/auth"
 )
 
@@ -45,6 +45,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(&cfg), drain: newDrain()}
+	if err := c.meters.observeReadiness(&cfg, s.watch); err != nil {
+		return nil, err
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(options(&cfg, c, s.drain)...)
 	pb.RegisterIdempotencyServiceServer(s.grpc, &idempotency{
@@ -69,12 +72,13 @@ func newCore(cfg *Config) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := newMeters(cfg.MeterProvider, cfg.Store)
+	counts, err := newMeters(cfg)
 	if err != nil {
 		return nil, err
 	}
 	c := &core{
 		store: cfg.Store, meters: counts, tokens: &tokens{secret: cfg.Store.Secret}, nonces: newNonces(), valid: valid, log: cfg.Logger,
+		anomalies: telemetry.NewBudget(anomalySpans),
 		access: &access{
 			table: cfg.Auth,
 			roles: methodRoles(
@@ -86,7 +90,7 @@ func newCore(cfg *Config) (*core, error) {
 		c.access.anonymous = auth.NewIdentity("anonymous", auth.Admin, cfg.AnonymousNamespaces...)
 	}
 	if cfg.TracerProvider != nil {
-		c.tracer = cfg.TracerProvider.Tracer(scopeName)
+		c.tracer = cfg.TracerProvider.Tracer(telemetry.Scope)
 	}
 	return c, nil
 }
@@ -110,23 +114,6 @@ func options(cfg *Config, c *core, d *drain) []grpc.ServerOption {
 	}
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
-	}
-	if h := telemetryOptions(cfg); len(h) > 0 {
-		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(h...)))
-	}
-	return opts
-}
-
-func telemetryOptions(cfg *Config) []otelgrpc.Option {
-	var opts []otelgrpc.Option
-	if cfg.TracerProvider != nil {
-		opts = append(opts, otelgrpc.WithTracerProvider(cfg.TracerProvider))
-	}
-	if cfg.MeterProvider != nil {
-		opts = append(opts, otelgrpc.WithMeterProvider(cfg.MeterProvider))
-	}
-	if cfg.Propagator != nil && len(opts) > 0 {
-		opts = append(opts, otelgrpc.WithPropagators(cfg.Propagator))
 	}
 	return opts
 }

@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
@@ -20,15 +22,48 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 			resp.Result = &pb.SessionResponse_Error{Error: refuse(ctx, s.log, err).item()}
 		}
 	}()
-	if err := s.command(ctx, req, resp); err != nil {
+	method := commandMethod(req)
+	ctx, more := commandParent(ctx, req.GetTraceparent())
+	ctx, span := s.startCall(ctx, method, more...)
+	var err error = &refusal{reason: pb.ErrorReason_ERROR_REASON_INTERNAL} // unless it is answered
+	defer func() {
+		endCall(span, err)
+		s.meters.called(ctx, method, roadSession, err, time.Since(started))
+	}()
+	if err = s.command(ctx, req, resp); err != nil {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStreamOver) {
 			err = errStreamOver
 		}
 		r := refuse(ctx, s.log, err)
 		s.tellRefusal(ctx, "Session", commandOf(req), r, time.Since(started))
 		resp.Result = &pb.SessionResponse_Error{Error: r.item()}
+		err = r
 	}
 	return resp
+}
+
+// commandMethods are the unary methods of a session's commands, by field.
+var commandMethods = sync.OnceValue(func() map[protoreflect.FieldNumber]string {
+	m := map[protoreflect.FieldNumber]string{}
+	service := pb.File_idemsvc_v1_idempotency_service_proto.Services().ByName("IdempotencyService")
+	fields := (&pb.SessionRequest{}).ProtoReflect().Descriptor().Oneofs().ByName("command").Fields()
+	for i := range fields.Len() {
+		for j := range service.Methods().Len() {
+			if method := service.Methods().Get(j); method.Input() == fields.Get(i).Message() {
+				m[fields.Get(i).Number()] = string(service.FullName()) + "/" + string(method.Name())
+			}
+		}
+	}
+	return m
+})
+
+// commandMethod is the full name of the unary method that a command stands for.
+func commandMethod(req *pb.SessionRequest) string {
+	m := req.ProtoReflect()
+	if fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("command")); fd != nil {
+		return commandMethods()[fd.Number()]
+	}
+	return "idemsvc.v1.IdempotencyService/Session"
 }
 
 // command authorises and bounds a command, and sends it on its road.
@@ -141,17 +176,5 @@ func through[Q proto.Message, R any](
 		var none R
 		return none, err
 	}
-	ctx, end := s.commandSpan(ctx, path)
-	defer end()
 	return call(ctx, req)
-}
-
-// commandSpan gives a command a span of its own under the stream's, where that is
-// recorded.
-func (s *idempotency) commandSpan(ctx context.Context, name string) (context.Context, func()) {
-	if s.tracer == nil || !recording(ctx) {
-		return ctx, func() {}
-	}
-	ctx, span := s.tracer.Start(ctx, "idemsvc.session/"+name)
-	return ctx, func() { span.End() }
 }

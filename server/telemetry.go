@@ -18,6 +18,7 @@ const (
 	attrConsumer       = attribute.Key("idemsvc.consumer")
 	attrAttempt        = attribute.Key("idemsvc.attempt")
 	attrOutcome        = attribute.Key("idemsvc.outcome")
+	attrLink           = attribute.Key("idemsvc.link") // on links: what they lead to
 	attrCorrelation    = attribute.Key("idemsvc.correlation_id")
 	attrCausation      = attribute.Key("idemsvc.causation")
 	attrMessageID      = attribute.Key("messaging.message.id")
@@ -51,22 +52,6 @@ const (
 	logReason      = "error_reason"
 )
 
-// Names of the metrics and of their labels.
-const (
-	metricDecisions = "idemsvc.decisions"
-	metricRefusals  = "idemsvc.refusals"
-	metricQueued    = "idemsvc.storage.queued"
-	metricAcquiring = "idemsvc.acquirers.waiting"
-	metricWaiting   = "idemsvc.claims.waiting"
-
-	labelCall    = attribute.Key("call")
-	labelOutcome = attribute.Key("outcome")
-	labelReason  = attribute.Key("reason")
-)
-
-// scopeName names the instrumentation.
-const scopeName = "github.com/idemsvc/idemsvc/server"
-
 // incoming is what a caller's context says beside the request.
 type incoming struct {
 	traceParent string
@@ -84,6 +69,9 @@ func incomingOf(ctx context.Context) incoming {
 		if v := metadata.ValueFromIncomingContext(ctx, key); len(v) > 0 {
 			carrier[key] = strings.Join(v, ",")
 		}
+	}
+	if own, ok := ctx.Value(traceParentKey{}).(string); ok {
+		carrier["traceparent"] = own
 	}
 	if len(carrier) == 0 {
 		return incoming{}

@@ -19,6 +19,15 @@ type Options struct {
 	Threshold int           // commands waiting before a further flusher helps; default 256: on few cores fuller batches beat more of them
 	WaitPoll  time.Duration // how often waiting claims look at their events; default 100 ms
 	Logger    *slog.Logger
+	Observer  Observer // default: nobody is told
+}
+
+// Observer is told about batches while they are carried out. It must not block.
+type Observer interface {
+	// Begin is told of a batch that is about to be applied: the contexts of the calls that
+	// ride in it, and how long the oldest of them has waited. The batch is applied under
+	// the context that it returns, which must be one without an end; ended is told the results.
+	Begin(calls []context.Context, waited time.Duration) (ctx context.Context, ended func([]Result))
 }
 
 func (o *Options) defaults() {
@@ -87,7 +96,7 @@ func New(b Backend, o Options) *Service {
 // that had not entered a batch by then never happens; one that had still happens, and a
 // grant that nobody is there to take is given back.
 func (s *Service) Do(ctx context.Context, c idem.Command) Result {
-	k := &call{cmd: c, done: make(chan Result, 1)}
+	k := &call{ctx: ctx, cmd: c, done: make(chan Result, 1)}
 	if err := s.submit(k); err != nil {
 		return Result{Err: err}
 	}
@@ -99,7 +108,7 @@ func (s *Service) Do(ctx context.Context, c idem.Command) Result {
 func (s *Service) together(ctx context.Context, cs []idem.Command, places []int, out []Result) {
 	calls := make([]*call, len(places))
 	for i, p := range places {
-		calls[i] = &call{cmd: cs[p], done: make(chan Result, 1)}
+		calls[i] = &call{ctx: ctx, cmd: cs[p], done: make(chan Result, 1)}
 	}
 	if err := s.submit(calls...); err != nil {
 		for _, p := range places {
@@ -150,6 +159,8 @@ func (s *Service) Close(ctx context.Context) error {
 
 // call is a command on its way, and who waits for it.
 type call struct {
+	ctx   context.Context // for the observer alone, who links what rode together
+	since time.Time       // when it was queued; zero where nobody asks
 	cmd   idem.Command
 	done  chan Result // buffered: the answer never waits for the caller
 	state atomic.Int32
@@ -185,6 +196,12 @@ func (s *Service) submit(calls ...*call) error {
 // enqueue appends calls and sees to it that somebody flushes. An idle flusher starts at
 // once: no delay is added to gather more. The caller holds the lock.
 func (s *Service) enqueue(calls ...*call) {
+	if s.opts.Observer != nil {
+		now := time.Now()
+		for _, k := range calls {
+			k.since = now
+		}
+	}
 	s.queue = append(s.queue, calls...)
 	if s.flushing == 0 || (s.flushing < s.opts.Flushers && len(s.queue) >= s.opts.Threshold) {
 		s.flushing++
@@ -236,7 +253,9 @@ func (s *Service) apply(batch []*call) {
 	}
 	s.batches.Add(1)
 	s.commands.Add(uint64(len(batch)))
-	results := s.backend.Apply(context.Background(), cmds)
+	ctx, ended := s.observed(batch)
+	results := s.backend.Apply(ctx, cmds)
+	ended(results)
 	for i, k := range batch {
 		if errors.Is(results[i].Err, ErrContended) {
 			s.wg.Go(func() { s.answer(k, s.alone(k.cmd)) })
@@ -244,6 +263,22 @@ func (s *Service) apply(batch []*call) {
 		}
 		s.answer(k, results[i])
 	}
+}
+
+// observed tells the observer of a batch.
+func (s *Service) observed(batch []*call) (ctx context.Context, ended func([]Result)) {
+	if s.opts.Observer == nil {
+		return context.Background(), func([]Result) {}
+	}
+	calls := make([]context.Context, len(batch))
+	oldest := batch[0].since
+	for i, k := range batch {
+		calls[i] = k.ctx
+		if k.since.Before(oldest) {
+			oldest = k.since
+		}
+	}
+	return s.opts.Observer.Begin(calls, time.Since(oldest))
 }
 
 // How long a command whose rows others hold is tried alone, beside the batches.
@@ -308,7 +343,7 @@ func (s *Service) internal(c idem.Command) {
 	if s.closed && s.flushing == 0 {
 		return // its lease will end it
 	}
-	s.enqueue(&call{cmd: c, done: make(chan Result, 1)})
+	s.enqueue(&call{ctx: context.Background(), cmd: c, done: make(chan Result, 1)})
 }
 
 // noted is told of every result: it wakes waiting claims and records the deliveries that

@@ -90,7 +90,7 @@ func (c *Client) claimed(resp *pb.ClaimEventResponse, namespace, consumer string
 	if resp.GetClaim() != nil {
 		a.Claim = &Claim{
 			Claim: resp.GetClaim(), client: c, namespace: namespace, consumer: consumer, event: event,
-			firstTrace: resp.GetFirstDeliveryTrace(), causeTrace: resp.GetCauseTrace(),
+			firstTrace: resp.GetFirstDeliveryTrace(), previousTrace: resp.GetPreviousAttemptTrace(), causeTrace: resp.GetCauseTrace(),
 		}
 		a.Claim.lease.set(asked, resp.GetClaim().GetLease().AsDuration())
 	}
@@ -131,14 +131,15 @@ func (a *ClaimAnswer) String() string {
 // safe for concurrent use and safe to call again.
 type Claim struct {
 	*pb.Claim
-	client     *Client
-	namespace  string
-	consumer   string
-	event      *Event
-	firstTrace string
-	causeTrace string
-	claimant   string            // of an acquired one
-	acquired   *pb.AcquiredEvent // nil unless a worker acquired it
+	client        *Client
+	namespace     string
+	consumer      string
+	event         *Event
+	firstTrace    string
+	causeTrace    string
+	previousTrace string
+	claimant      string            // of an acquired one
+	acquired      *pb.AcquiredEvent // nil unless a worker acquired it
 
 	lease   lease
 	busy    atomic.Bool            // a handler runs under it
@@ -168,6 +169,10 @@ func (c *Claim) Ordering() *Ordering { return c.acquired.GetOrdering() }
 // Traces are the trace contexts (W3C traceparent) of the event's first delivery and of
 // its cause's, for span links. Each is empty if there is none.
 func (c *Claim) Traces() (firstDelivery, cause string) { return c.firstTrace, c.causeTrace }
+
+// PreviousTrace is the trace context (W3C traceparent) of the call that got the attempt
+// before, for a span link. It is empty for a first attempt.
+func (c *Claim) PreviousTrace() string { return c.previousTrace }
 
 // String names the claim without its token, which is worth a password.
 func (c *Claim) String() string {

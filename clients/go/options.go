@@ -23,6 +23,7 @@ type config struct {
 	repeats   int
 	end       time.Duration
 	session   bool
+	trace     func(context.Context) string
 	wrap      []func(Handler) Handler
 	text      func(error) string
 	log       *slog.Logger
@@ -86,6 +87,13 @@ func WithEndTimeout(d time.Duration) Option { return func(c *config) { c.end = d
 // WithSession sends all commands over one stream instead of one call each; see [Session],
 // which is experimental. Call options are ignored then.
 func WithSession() Option { return func(c *config) { c.session = true } }
+
+// WithTraceContext says in which trace a command of a session belongs: the W3C traceparent of
+// its context, empty for none. Unary calls carry theirs in the metadata, which whoever traces
+// them sees to.
+func WithTraceContext(traceparent func(context.Context) string) Option {
+	return func(c *config) { c.trace = traceparent }
+}
 
 // WithMiddleware wraps every handler that [Client.Process] runs; the first one is the
 // outermost.

@@ -103,7 +103,11 @@ func (s *Session) once(ctx, try context.Context, req *SessionRequest) (*SessionR
 	if err != nil {
 		return nil, asError(err)
 	}
-	r := x.do(try, &pb.SessionRequest{Command: req.GetCommand(), Timeout: timeoutOf(try, req)})
+	own := req.GetTraceparent()
+	if trace := s.client.cfg.trace; own == "" && trace != nil {
+		own = trace(ctx)
+	}
+	r := x.do(try, &pb.SessionRequest{Command: req.GetCommand(), Timeout: timeoutOf(try, req), Traceparent: own})
 	switch {
 	case r.err != nil:
 		if try.Err() != nil && ctx.Err() == nil {

@@ -17,13 +17,14 @@ const transferFormat = 1
 
 // transfer is a claim on its way to another process.
 type transfer struct {
-	Format     int             `json:"format"`
-	Namespace  string          `json:"namespace"`
-	Consumer   string          `json:"consumer"`
-	Event      json.RawMessage `json:"event"`
-	Claim      json.RawMessage `json:"claim"`
-	FirstTrace string          `json:"first_delivery_trace,omitempty"`
-	CauseTrace string          `json:"cause_trace,omitempty"`
+	Format        int             `json:"format"`
+	Namespace     string          `json:"namespace"`
+	Consumer      string          `json:"consumer"`
+	Event         json.RawMessage `json:"event"`
+	Claim         json.RawMessage `json:"claim"`
+	FirstTrace    string          `json:"first_delivery_trace,omitempty"`
+	PreviousTrace string          `json:"previous_attempt_trace,omitempty"`
+	CauseTrace    string          `json:"cause_trace,omitempty"`
 }
 
 // Serialize puts a claim into JSON, for another process that goes on with it; see
@@ -39,7 +40,7 @@ func (c *Claim) Serialize() ([]byte, error) {
 		event.Body = nil
 	}
 	claim.Payload = nil
-	t := transfer{Format: transferFormat, Namespace: c.namespace, Consumer: c.consumer, FirstTrace: c.firstTrace, CauseTrace: c.causeTrace}
+	t := transfer{Format: transferFormat, Namespace: c.namespace, Consumer: c.consumer, FirstTrace: c.firstTrace, PreviousTrace: c.previousTrace, CauseTrace: c.causeTrace}
 	var err error
 	if t.Event, err = protojson.Marshal(event); err != nil {
 		return nil, fmt.Errorf("idemsvc: serialize the event: %w", err)
@@ -87,6 +88,6 @@ func (c *Client) parse(serialized []byte) (*Claim, error) {
 		return nil, errors.New("there is no token in it")
 	}
 	return &Claim{
-		Claim: claim, client: c, namespace: t.Namespace, consumer: t.Consumer, event: event, firstTrace: t.FirstTrace, causeTrace: t.CauseTrace,
+		Claim: claim, client: c, namespace: t.Namespace, consumer: t.Consumer, event: event, firstTrace: t.FirstTrace, previousTrace: t.PreviousTrace, causeTrace: t.CauseTrace,
 	}, nil
 }

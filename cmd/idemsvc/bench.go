@@ -19,7 +19,7 @@ import (
 func (c *cli) benchCommands() []command {
 	return []command{{
 		name: "bench", brief: "Measure the service against one-row SQL on this machine",
-		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios beside their goals, and what an event costs: CPU of PostgreSQL and of the server, bytes of write-ahead log, buffers; then the latency of claims that come by a schedule. Takes about ten minutes. --growth, --refusals and --idle measure something else instead, each by itself. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
+		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios beside their goals, and what an event costs: CPU of PostgreSQL and of the server, bytes of write-ahead log, buffers; then the latency of claims that come by a schedule. Takes about ten minutes. --growth, --refusals, --idle and --telemetry measure something else instead, each by itself. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
 		prepare: c.bench,
 	}}
 }
@@ -43,14 +43,16 @@ type measurements struct {
 	bench.Options
 	growth         int
 	refusals, idle bool
+	telemetry      bool
 }
 
 // measured is what was found, each part where it was asked for.
 type measured struct {
-	Comparison *bench.Comparison `json:"comparison,omitempty"`
-	Growth     *bench.GrowthRun  `json:"growth,omitempty"`
-	Refusals   *bench.RefusalRun `json:"refusals,omitempty"`
-	Idle       *bench.IdleRun    `json:"idle,omitempty"`
+	Comparison *bench.Comparison   `json:"comparison,omitempty"`
+	Growth     *bench.GrowthRun    `json:"growth,omitempty"`
+	Refusals   *bench.RefusalRun   `json:"refusals,omitempty"`
+	Idle       *bench.IdleRun      `json:"idle,omitempty"`
+	Telemetry  *bench.TelemetryRun `json:"telemetry,omitempty"`
 }
 
 func (c *cli) bench() (settings, action) {
@@ -64,6 +66,7 @@ func (c *cli) bench() (settings, action) {
 		{flag: "growth", arg: "N", def: "0", set: number(&m.growth, 0, 1_000_000_000), doc: "Instead: what claims and look-ups cost beside N stored events and beside none. Skipped with a message where the disk has no room."},
 		{flag: "refusals", set: toggle(&m.refusals), doc: fmt.Sprintf("Instead: %d calls to a server whose queue is full, their time and its memory.", refusals)},
 		{flag: "idle", set: toggle(&m.idle), doc: fmt.Sprintf("Instead: the CPU of a server with 8 clients that ask nothing, over %s.", idleTime)},
+		{flag: "telemetry", set: toggle(&m.telemetry), doc: "Instead: the server's CPU for an event with nothing to be seen, with its log, and with log, metrics and a hundredth of the traces."},
 		{flag: "quick", set: toggle(&m.Quick), doc: fmt.Sprintf("%d rounds of %s, less of everything else, and no buffers: a first impression.", quickPairs, quickTime)},
 		{flag: "out", arg: "FILE", set: text(&file), doc: "Write the report as JSON to this file, too."},
 		jsonFlag(&asJSON),
@@ -109,15 +112,15 @@ func (m *measurements) check() error {
 	if m.Quick {
 		m.Pairs, m.Duration = quickPairs, quickTime
 	}
-	if m.growth == 0 && !m.refusals && !m.idle {
+	if m.growth == 0 && !m.refusals && !m.idle && !m.telemetry {
 		return nil
 	}
 	var faults []error
 	if m.DatabaseURL != "" {
-		faults = append(faults, errors.New("--growth, --refusals and --idle use a PostgreSQL of their own, so --database-url has no use"))
+		faults = append(faults, errors.New("--growth, --refusals, --idle and --telemetry use a PostgreSQL of their own, so --database-url has no use"))
 	}
 	if len(m.Only) > 0 {
-		faults = append(faults, errors.New("--growth, --refusals and --idle compare nothing, so --only has no use"))
+		faults = append(faults, errors.New("--growth, --refusals, --idle and --telemetry compare nothing, so --only has no use"))
 	}
 	return errors.Join(faults...)
 }
@@ -149,6 +152,11 @@ func (m *measurements) run(ctx context.Context) (*measured, error) {
 			return nil, err
 		}
 	}
+	if m.telemetry {
+		if found.Telemetry, err = bench.Telemetry(ctx, m.Options); err != nil {
+			return nil, err
+		}
+	}
 	if *found != (measured{}) {
 		return found, nil
 	}
@@ -173,6 +181,9 @@ func (m *measured) text(out io.Writer) error {
 	}
 	if m.Idle != nil {
 		faults = append(faults, m.Idle.Text(out))
+	}
+	if m.Telemetry != nil {
+		faults = append(faults, m.Telemetry.Text(out))
 	}
 	return errors.Join(faults...)
 }

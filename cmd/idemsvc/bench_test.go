@@ -151,7 +151,7 @@ func benchGrowth(t *testing.T) {
 
 func benchRefusalsAndIdle(t *testing.T) {
 	var r measured
-	if out := measure(t, "--refusals", "--idle", "--json"); json.Unmarshal(out, &r) != nil || r.Refusals == nil || r.Idle == nil {
+	if out := measure(t, "--refusals", "--idle", "--telemetry", "--json"); json.Unmarshal(out, &r) != nil || r.Refusals == nil || r.Idle == nil || r.Telemetry == nil || len(r.Telemetry.Arms) != 3 {
 		t.Fatalf("%s", out)
 	}
 	if x := r.Refusals; x.Refused < 1 || x.PerSecond <= 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Idle <= 0 || x.Full < x.Idle || len(x.Tenths) < x.Refused*10/quickRefusals {

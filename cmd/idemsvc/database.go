@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemsvc/idemsvc/storage"
 	"github.com/idemsvc/idemsvc/storage/postgres"
@@ -131,7 +132,7 @@ func (d *database) keep(ctx context.Context, log *slog.Logger) {
 }
 
 // pool makes a pool of connections.
-func (d *database) pool(ctx context.Context, size int) (*pgxpool.Pool, error) {
+func (d *database) pool(ctx context.Context, size int, tracing trace.TracerProvider) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(d.url)
 	if err != nil {
 		return nil, usageError{errors.New("--database-url: cannot be read")} // pgx's text may show it
@@ -141,6 +142,9 @@ func (d *database) pool(ctx context.Context, size int) (*pgxpool.Pool, error) {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	postgres.Tune(cfg)
+	if tracing != nil {
+		postgres.Trace(cfg, tracing)
+	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 

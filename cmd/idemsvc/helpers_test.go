@@ -52,10 +52,11 @@ func idemsvcRun(t *testing.T, vars map[string]string, args ...string) outcome {
 
 // program is a running server in a process of its own.
 type program struct {
-	cmd    *exec.Cmd
-	addr   string
-	stderr *lockedBuffer
-	exited chan error
+	cmd     *exec.Cmd
+	addr    string
+	metrics string
+	stderr  *lockedBuffer
+	exited  chan error
 }
 
 type lockedBuffer struct {
@@ -78,13 +79,19 @@ func (b *lockedBuffer) String() string {
 // startProgram runs «idemsvc serve» and waits until it listens.
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startProgramIn(t, nil, args...)
+}
+
+// startProgramIn is startProgram with more variables in the environment.
+func startProgramIn(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &program{stderr: &lockedBuffer{}, exited: make(chan error, 1)}
 	p.cmd = exec.CommandContext(context.Background(), self, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -105,6 +112,7 @@ func startProgram(t *testing.T, args ...string) *program {
 		}
 	})
 	p.addr = addressIn(line)
+	_, p.metrics, _ = strings.Cut(strings.TrimSpace(line), "metrics: ")
 	if p.addr == "" {
 		t.Fatalf("it does not listen: %q\n%s", line, p.stderr)
 	}

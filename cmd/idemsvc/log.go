@@ -22,13 +22,21 @@ const (
 func (c *cli) logger(level, format string) (log *slog.Logger, flush func()) {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // checked; else: info
-	o := &slog.HandlerOptions{Level: l}
+	o := &slog.HandlerOptions{Level: l, ReplaceAttr: contractNames}
 	w := &gathered{to: c.stderr}
 	var h slog.Handler = slog.NewTextHandler(w, o)
 	if format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
 	return slog.New(&prompt{Handler: h, w: w}), w.flush
+}
+
+// contractNames gives a line's time the name that the contract has for it.
+func contractNames(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 {
+		a.Key = "ts"
+	}
+	return a
 }
 
 // prompt writes out what must not wait.

@@ -55,7 +55,7 @@ func (c *cli) withPool(ctx context.Context, cfg *databaseConfig, args []string, 
 		return err
 	}
 	return c.with(ctx, cfg, func(ctx context.Context, db *database) error {
-		pool, err := db.pool(ctx, 1)
+		pool, err := db.pool(ctx, 1, nil)
 		if err != nil {
 			return err
 		}

@@ -46,10 +46,15 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 		log.WarnContext(ctx, "INSECURE: other machines may be served without TLS or without tokens, because --insecure-non-loopback is set")
 	}
 
-	if err := canListen(ctx, cfg.listen); err != nil { // before anything that takes time
+	if err := canListen(ctx, cfg); err != nil { // before anything that takes time
 		return err
 	}
-	st, err := c.store(ctx, cfg, log)
+	seen, err := c.instruments(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = seen.flush(context.WithoutCancel(ctx)) }() // where the store did not come so far
+	st, err := c.store(ctx, cfg, log, seen)
 	if err != nil && ctx.Err() != nil {
 		return errors.New("stopped before it was ready")
 	}
@@ -58,22 +63,27 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 	}
 	// Beyond the context: stopping takes its time after the signal.
 	defer func() { err = errors.Join(err, st.close(context.WithoutCancel(ctx))) }()
+	page, err := c.serveMetrics(ctx, cfg, certs, seen)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.close(context.WithoutCancel(ctx))) }()
 
 	var bg sync.WaitGroup
 	defer bg.Wait()
 	bctx, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
-	srv, err := c.server(bctx, cfg, certs, st, log, &bg)
+	srv, err := c.server(bctx, cfg, certs, st, seen, &bg)
 	if err != nil {
 		return err
 	}
-	lis, err := listen(ctx, cfg.listen)
+	lis, err := listen(ctx, "listen", cfg.listen)
 	if err != nil {
 		return err
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(lis) }()
-	c.listening(cfg, lis.Addr().String(), st)
+	c.listening(cfg, lis.Addr().String(), page.url(certs), st)
 	log.InfoContext(ctx, "listening", "address", lis.Addr().String(), "storage", st.name)
 
 	select {
@@ -88,47 +98,61 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 }
 
 // listening tells who started the server where it is.
-func (c *cli) listening(cfg *serveConfig, addr string, st *store) {
+func (c *cli) listening(cfg *serveConfig, addr, metrics string, st *store) {
 	if !cfg.json {
-		fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s\n", addr, st.name)
+		if metrics != "" {
+			metrics = ", metrics: " + metrics
+		}
+		fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s%s\n", addr, st.name, metrics)
 		return
 	}
 	line, err := json.Marshal(struct {
 		Address string `json:"address"`
 		Storage string `json:"storage"`
 		Durable bool   `json:"durable"`
-	}{addr, st.name, st.clock == nil})
+		Metrics string `json:"metrics,omitempty"`
+	}{addr, st.name, st.clock == nil, metrics})
 	if err == nil { // it cannot fail
 		fmt.Fprintf(c.stdout, "%s\n", line)
 	}
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--listen: another program listens on %s: stop it or choose another port (0 takes any that is free): %w", addr, err)
+		return nil, fmt.Errorf("--%s: another program listens on %s: stop it or choose another port (0 takes any that is free): %w", flag, addr, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	return lis, nil
 }
 
-// canListen refuses an address that cannot be listened on.
-func canListen(ctx context.Context, addr string) error {
-	lis, err := listen(ctx, addr)
-	if err != nil {
-		return err
+// canListen refuses addresses that cannot be listened on.
+func canListen(ctx context.Context, cfg *serveConfig) error {
+	for _, a := range []struct{ flag, addr string }{{"listen", cfg.listen}, {"metrics-listen", cfg.metricsListen}} {
+		if a.addr == "" {
+			continue
+		}
+		lis, err := listen(ctx, a.flag, a.addr)
+		if err != nil {
+			return err
+		}
+		if err := lis.Close(); err != nil {
+			return err
+		}
 	}
-	return lis.Close()
+	return nil
 }
 
 // server makes the server, and keeps its tokens up to date in the background.
-func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, st *store, log *slog.Logger, bg *sync.WaitGroup) (*server.Server, error) {
+func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, st *store, seen *instruments, bg *sync.WaitGroup) (*server.Server, error) {
+	log := seen.log
 	sc := server.Config{
 		Store: st.service, Version: version(), Logger: log, TLS: certs, AllowInsecure: cfg.insecure,
 		StreamWorkers: uint32(cfg.streamWorkers), //nolint:gosec // checked
 		DrainDelay:    cfg.drainDelay, DrainTimeout: cfg.drainTimeout,
+		TracerProvider: seen.Tracer, MeterProvider: seen.Meter,
 	}
 	if st.clock != nil {
 		sc.TestClock = st.clock

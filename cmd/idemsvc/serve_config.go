@@ -45,6 +45,8 @@ type serveConfig struct {
 	insecure   bool
 
 	logLevel, logFormat string
+	metricsListen       string
+	metricsToken        string
 	json                bool
 
 	gcPercent     int
@@ -95,6 +97,14 @@ func (c *serveConfig) settings() settings {
 		{
 			flag: "log-format", env: "IDEMSVC_LOG_FORMAT", arg: "FORMAT", def: "text", choices: []string{"text", "json"}, set: text(&c.logFormat),
 			doc: "Form of log lines: text or json. They go to the standard error.",
+		},
+		{
+			flag: "metrics-listen", env: "IDEMSVC_METRICS_LISTEN", arg: "HOST:PORT", set: text(&c.metricsListen),
+			doc: "Address to serve metrics on for Prometheus, at /metrics; over TLS where the server is. Empty: not served. They name all namespaces and consumers. An address that other machines can reach needs TLS and --metrics-token. Traces and metrics over OTLP follow OpenTelemetry's variables, such as OTEL_EXPORTER_OTLP_ENDPOINT.",
+		},
+		{
+			flag: "metrics-token", env: "IDEMSVC_METRICS_TOKEN", arg: "TOKEN", secret: true, set: text(&c.metricsToken),
+			doc: "Bearer token that whoever reads the metrics must show. Empty: none, on a loopback address only.",
 		},
 		{
 			flag: "pool-size", env: "IDEMSVC_POOL_SIZE", arg: "N", def: "10", set: number(&c.poolSize, 4, 1000),
@@ -159,6 +169,7 @@ func (c *serveConfig) check() (*tls.Config, error) {
 			fault("--listen: other machines can reach %s: that needs --tls-cert, --tls-key and --tokens, or --insecure-non-loopback with its risk", c.listen)
 		}
 	}
+	faults = append(faults, c.checkMetrics())
 	if c.ephemeral && c.database.url != "" {
 		fault("--ephemeral keeps nothing, so --database-url has no use")
 	}
@@ -169,6 +180,24 @@ func (c *serveConfig) check() (*tls.Config, error) {
 		fault("--data-dir: without --database-url a directory is needed")
 	}
 	return certs, errors.Join(faults...)
+}
+
+// checkMetrics finds what does not go together about the page of metrics.
+func (c *serveConfig) checkMetrics() error {
+	if c.metricsListen == "" {
+		if c.metricsToken != "" {
+			return errors.New("--metrics-token has no use without --metrics-listen")
+		}
+		return nil
+	}
+	loopback, err := onlyLoopback(c.metricsListen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--metrics-listen: %w", err)
+	case !loopback && !c.insecure && (c.cert == "" || c.metricsToken == ""):
+		return fmt.Errorf("--metrics-listen: other machines can reach %s: that needs --tls-cert, --tls-key and --metrics-token, or --insecure-non-loopback with its risk", c.metricsListen)
+	}
+	return nil
 }
 
 // onlyLoopback reports whether only this machine can reach the address.

@@ -51,7 +51,7 @@ func (c *cli) showEvent(e *pb.EventView) {
 		for _, a := range d.GetAnomalies() {
 			what = append(what, word(a.String(), "ANOMALY_"))
 		}
-		c.line("delivery", when(d.GetRecordedAt())+"  "+strings.Join(what, ", "))
+		c.line("delivery", when(d.GetRecordedAt())+"  "+strings.Join(what, ", ")+inTrace(d.GetTrace()))
 	}
 	for _, x := range e.GetConsumers() {
 		c.showConsumer(x)
@@ -72,7 +72,7 @@ func (c *cli) showConsumer(x *pb.ConsumerView) {
 		if err := a.GetError(); err != nil {
 			end += ": " + safe(err.GetCode()) + " " + safe(err.GetMessage())
 		}
-		c.line("attempt", fmt.Sprintf("%d  %s  %s  by %s", a.GetAttempt(), when(a.GetStartedAt()), end, safe(a.GetOwner())))
+		c.line("attempt", fmt.Sprintf("%d  %s  %s  by %s%s", a.GetAttempt(), when(a.GetStartedAt()), end, safe(a.GetOwner()), inTrace(a.GetTrace())))
 	}
 	if cl := x.GetClaim(); cl != nil {
 		c.line("claim", fmt.Sprintf("by %s until %s", safe(cl.GetOwner()), when(cl.GetLeaseExpiresAt())))
@@ -92,6 +92,14 @@ func (c *cli) showConsumer(x *pb.ConsumerView) {
 	if x.GetNextAttemptAt() != nil {
 		c.line("next attempt", when(x.GetNextAttemptAt()))
 	}
+}
+
+// inTrace says which trace something was in, by the ID in a W3C traceparent.
+func inTrace(traceparent string) string {
+	if part := strings.Split(traceparent, "-"); len(part) == 4 {
+		return "  in trace " + safe(part[1])
+	}
+	return ""
 }
 
 // line prints a named value, if there is one.

@@ -41,13 +41,13 @@ func (s *store) close(ctx context.Context) error {
 func (s *store) later(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
 // store opens the storage that the configuration asks for.
-func (c *cli) store(ctx context.Context, cfg *serveConfig, log *slog.Logger) (*store, error) {
+func (c *cli) store(ctx context.Context, cfg *serveConfig, log *slog.Logger, seen *instruments) (*store, error) {
 	if cfg.ephemeral {
 		fmt.Fprint(c.stderr, ephemeralBanner)
-		return openMemory(log), nil
+		return openMemory(log, seen), nil
 	}
 	st := &store{name: "PostgreSQL"}
-	if err := st.openPostgres(ctx, cfg, log); err != nil {
+	if err := st.openPostgres(ctx, cfg, log, seen); err != nil {
 		return nil, errors.Join(err, st.close(context.WithoutCancel(ctx)))
 	}
 	return st, nil
@@ -61,10 +61,11 @@ const (
 )
 
 // openMemory makes a store that forgets, whose clock can be moved.
-func openMemory(log *slog.Logger) *store {
+func openMemory(log *slog.Logger, seen *instruments) *store {
 	clock := memory.NewRunningClock()
 	backend := memory.New(memory.Options{Clock: clock.Now})
-	st := &store{name: "memory, NOT DURABLE", clock: clock, service: storage.New(backend, storage.Options{Logger: log})}
+	st := &store{name: "memory, NOT DURABLE", clock: clock, service: storage.New(backend, storage.Options{Logger: log, Observer: seen.observer})}
+	st.later(seen.flush)
 	ctx, stop := context.WithCancel(context.Background())
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() {
@@ -105,7 +106,7 @@ const ephemeralBanner = `
 
 `
 
-func (s *store) openPostgres(ctx context.Context, cfg *serveConfig, log *slog.Logger) error {
+func (s *store) openPostgres(ctx context.Context, cfg *serveConfig, log *slog.Logger, seen *instruments) error {
 	db, err := cfg.database.open(ctx, cfg.poolSize, log.With("program", "postgres"))
 	if err != nil {
 		return err
@@ -125,17 +126,22 @@ func (s *store) openPostgres(ctx context.Context, cfg *serveConfig, log *slog.Lo
 			return nil
 		})
 	}
-	pool, err := db.pool(ctx, cfg.poolSize)
+	pool, err := db.pool(ctx, cfg.poolSize, seen.Tracer)
 	if err != nil {
 		return err
 	}
 	s.later(func(context.Context) error { pool.Close(); return nil })
-	backend, err := awaitStore(ctx, pool, postgres.Options{Logger: log}, cfg.startTimeout)
+	s.later(seen.flush) // while there is still something to look at
+	if err := seen.watchPool(pool); err != nil {
+		return err
+	}
+	backend, err := awaitStore(ctx, pool, postgres.Options{Logger: log, Settled: seen.events.Settled}, cfg.startTimeout)
 	if err != nil {
 		return err
 	}
 	s.later(func(context.Context) error { backend.Close(); return nil })
-	s.service = storage.New(backend, storage.Options{Logger: log})
+	s.later(seen.watchStore(ctx, backend))
+	s.service = storage.New(backend, storage.Options{Logger: log, Observer: seen.observer})
 	s.later(s.service.Close)
 	return nil
 }

@@ -34,8 +34,8 @@ type service struct {
 }
 
 // serve starts the server on a database as «serve» does: with all its defaults, and with
-// its log going to a pipe that is read.
-func serve(ctx context.Context, program []string, databaseURL string) (*service, error) {
+// its log going to a pipe that is read. More variables may be set for it.
+func serve(ctx context.Context, program []string, databaseURL string, more ...string) (*service, error) {
 	at, err := withName(databaseURL, appServer)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func serve(ctx context.Context, program []string, databaseURL string) (*service,
 			env = append(env, "IDEMSVC_"+setting)
 		}
 	}
-	return start(ctx, program, []string{"serve"}, env)
+	return start(ctx, program, []string{"serve"}, append(env, more...))
 }
 
 // start starts a server and connects to it.

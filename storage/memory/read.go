@@ -16,6 +16,21 @@ func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (
 	})
 }
 
+// Facts implements [storage.Reader].
+func (s *Store) Facts(ctx context.Context, ref idem.EventRef) (*idem.Facts, error) {
+	found, err := s.Events(ctx, ref.Namespace, ref.Source, ref.EventID)
+	if err != nil || len(found.Views) == 0 {
+		return nil, err
+	}
+	oldest := found.Views[0].Event
+	for _, v := range found.Views {
+		if v.Event.CreatedAt < oldest.CreatedAt {
+			oldest = v.Event
+		}
+	}
+	return &oldest.Facts, nil
+}
+
 // Lookup implements [storage.Reader].
 func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, error) {
 	return s.find(ctx, q.Namespace, q.Limit, func(e *idem.Event) bool { return e.Key.Namespace == q.Namespace && s.matches(e, &q) })

@@ -97,6 +97,7 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 			s.log.WarnContext(ctx, "an expired claim could not be settled and is tried again later", "event", cmds[i].Subject(), "error", r.Err)
 		case a != nil && !a.Already:
 			settled++
+			s.settled(a)
 		}
 	}
 	return settled, nil

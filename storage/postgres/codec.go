@@ -336,6 +336,7 @@ func encodeDetail(e *idem.Event) []byte {
 	w.Int(34, int64(e.GrantRound))
 	w.Int(35, int64(e.EndCount))
 	w.Int(36, int64(e.EndDelay))
+	w.String(37, e.Trace)
 	w.Int(40, int64(e.Replays))
 	putDecided(w, 41, e.Decided)
 	return w.Out()
@@ -435,6 +436,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.EndCount = f.Int32()
 	case 36:
 		e.EndDelay = time.Duration(f.Int())
+	case 37:
+		e.Trace = f.String()
 	case 40:
 		e.Replays = f.Int32()
 	case 41:

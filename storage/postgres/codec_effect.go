@@ -26,6 +26,7 @@ func encodeAttempt(a *idem.Attempt) []byte {
 		w.Group(16, func(g *tlv.Writer) { putLate(g, l) })
 	}
 	w.Int(17, int64(a.EndCount))
+	w.String(18, a.Trace)
 	return w.Out()
 }
 
@@ -67,6 +68,8 @@ func decodeAttempt(b []byte, a *idem.Attempt) error {
 			a.Late = append(a.Late, getLate(f.Sub()))
 		case 17:
 			a.EndCount = f.Int32()
+		case 18:
+			a.Trace = f.String()
 		}
 	}
 	return r.Err()

@@ -253,6 +253,12 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	if _, err := s.Follow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if f, err := s.Facts(t.Context(), c.Key.EventRef); err != nil || f == nil {
+		t.Errorf("facts %v, %v", f, err)
+	}
+	if list, err := s.Survey(t.Context(), 100); err != nil || len(list) == 0 {
+		t.Errorf("survey %v, %v", list, err)
+	}
 	if _, ok, err := s.Payload(t.Context(), c.Key.EventRef); err != nil || !ok {
 		t.Fatalf("payload: %v, %v", ok, err)
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,6 +24,21 @@ func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (
 	ref := idem.EventRef{Namespace: namespace, Source: source, EventID: eventID}
 	low, high := ref.Range()
 	return s.find(ctx, maxViews, nil, sqlFindRef, low.Bucket(), [16]byte(low), [16]byte(high), namespace, source, eventID, maxViews+1)
+}
+
+// Facts implements [storage.Reader].
+func (s *Store) Facts(ctx context.Context, ref idem.EventRef) (*idem.Facts, error) {
+	low, high := ref.Range()
+	var stored []byte
+	err := s.pool.QueryRow(ctx, sqlFindFacts, low.Bucket(), [16]byte(low), [16]byte(high), ref.Namespace, ref.Source, ref.EventID).Scan(&stored)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, outside(err)
+	}
+	f := &idem.Facts{}
+	return f, decodeFacts(stored, f)
 }
 
 // Lookup implements [storage.Reader].

@@ -48,6 +48,7 @@ var (
 	sqlFollowOver    = load("follow_over")
 	sqlFollowOpen    = load("follow_open")
 	sqlSweep         = load("sweep")
+	sqlSurvey        = load("survey")
 	sqlFollowLanes   = load("follow_lanes")
 	sqlFollowNotify  = load("follow_notify")
 
@@ -79,6 +80,7 @@ var (
 	sqlDeliveries = load("deliveries")
 	sqlRejected   = load("rejected")
 	sqlFindRef    = load("find_ref")
+	sqlFindFacts  = load("find_facts")
 	sqlFindTerm   = load("find_term")
 	// One statement for each filter: with a condition that may be empty, no index serves.
 	sqlFindUnfinished            = unfinished("")

@@ -33,6 +33,10 @@ type Options struct {
 	Sweep    time.Duration // pause of the sweeper; default 1 s, negative: never
 	Retain   time.Duration // least time between two looks for what is past its retention; default 10 min, negative: never; never without a sweeper
 
+	// Settled is told of each claim whose lease's end the sweeper wrote down. It must not
+	// block. Default: nobody is told.
+	Settled func(*idem.EndAnswer)
+
 	decide decider // tests decide by wrong rules; default [idem.Decide]
 }
 
@@ -46,6 +50,7 @@ type Store struct {
 	rules    decider
 	log      *slog.Logger
 	timeout  time.Duration
+	settled  func(*idem.EndAnswer)
 	tuned    bool // the pool's connections have been set up by Tune
 
 	ownPolicies bool // by a function, not as applied
@@ -79,6 +84,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Settled == nil {
+		o.Settled = func(*idem.EndAnswer) {}
+	}
 	if o.Recent == 0 {
 		o.Recent = 32768
 	}
@@ -95,7 +103,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		o.Retain = 10 * time.Minute
 	}
 	s := &Store{
-		pool: pool, tuned: tuned(pool), policies: o.Policies, rules: o.decide, log: o.Logger, timeout: o.Timeout,
+		pool: pool, tuned: tuned(pool), policies: o.Policies, rules: o.decide, log: o.Logger, timeout: o.Timeout, settled: o.Settled,
 		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
 	}
 	if s.ownPolicies = s.policies != nil; !s.ownPolicies {

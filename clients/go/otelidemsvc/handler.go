@@ -19,6 +19,7 @@ const (
 	attrAttempt        = attribute.Key("idemsvc.attempt")
 	attrCorrelation    = attribute.Key("idemsvc.correlation_id")
 	attrCausation      = attribute.Key("idemsvc.causation")
+	attrLink           = attribute.Key("idemsvc.link") // on links: what they lead to
 	attrMessageID      = attribute.Key("messaging.message.id")
 	attrConversationID = attribute.Key("messaging.message.conversation_id")
 
@@ -29,8 +30,12 @@ const (
 // handler runs the next one in a span.
 func (t *telemetry) handler(next idemsvc.Handler) idemsvc.Handler {
 	return func(ctx context.Context, claim *idemsvc.Claim) error {
-		ctx, span := t.tracer.Start(withBaggage(ctx), "process "+claim.Event().GetSource(),
-			trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(links(ctx, claim)...), trace.WithAttributes(attributes(ctx, claim)...))
+		opts := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes(ctx, claim)...)}
+		later := claim.GetAttempt() > 1 || claim.GetIsReplay()
+		if later {
+			opts = append(opts, trace.WithNewRoot())
+		}
+		ctx, span := t.tracer.Start(withBaggage(ctx), "process "+claim.Event().GetSource(), append(opts, trace.WithLinks(links(ctx, claim, later)...))...)
 		defer span.End()
 		returned := false
 		defer func() {
@@ -68,18 +73,31 @@ func withBaggage(ctx context.Context) context.Context {
 	return baggage.ContextWithBaggage(ctx, b)
 }
 
-// links lead to the traces that the event came from, unless this is one of them.
-func links(ctx context.Context, claim *idemsvc.Claim) []trace.Link {
+// links lead to the spans that the attempt goes on with: for a later one, which is the root
+// of a trace of its own, whoever runs it now, then the first delivery, the attempt before, and
+// the cause. A span of the own trace needs none.
+func links(ctx context.Context, claim *idemsvc.Claim, later bool) []trace.Link {
 	var out []trace.Link
 	here := trace.SpanContextFromContext(ctx)
-	first, cause := claim.Traces()
-	for _, traceparent := range []string{first, cause} {
-		there := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
-		if sc := trace.SpanContextFromContext(there); sc.IsValid() && sc.TraceID() != here.TraceID() {
-			out = append(out, trace.Link{SpanContext: sc})
+	seen := map[trace.SpanID]bool{}
+	add := func(sc trace.SpanContext, what string) {
+		if sc.IsValid() && !seen[sc.SpanID()] && (later || sc.TraceID() != here.TraceID()) {
+			seen[sc.SpanID()] = true
+			out = append(out, trace.Link{SpanContext: sc, Attributes: []attribute.KeyValue{attrLink.String(what)}})
 		}
 	}
+	first, cause := claim.Traces()
+	if later {
+		add(here, "delivery")
+	}
+	add(remote(first), "first_delivery")
+	add(remote(claim.PreviousTrace()), "previous_attempt")
+	add(remote(cause), "cause")
 	return out
+}
+
+func remote(traceparent string) trace.SpanContext {
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
 }
 
 func attributes(ctx context.Context, claim *idemsvc.Claim) []attribute.KeyValue {

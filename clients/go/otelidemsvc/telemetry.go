@@ -1,6 +1,8 @@
 package otelidemsvc
 
 import (
+	"context"
+
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -42,5 +44,12 @@ func Telemetry(opts ...Option) idemsvc.Option {
 	}
 	t.tracer = t.tracers.Tracer(scopeName)
 	calls := otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(t.tracers), otelgrpc.WithMeterProvider(t.meters), otelgrpc.WithPropagators(w3c))
-	return idemsvc.Options(idemsvc.WithDialOptions(grpc.WithStatsHandler(calls)), idemsvc.WithMiddleware(t.handler))
+	return idemsvc.Options(idemsvc.WithDialOptions(grpc.WithStatsHandler(calls)), idemsvc.WithTraceContext(traceparent), idemsvc.WithMiddleware(t.handler))
+}
+
+// traceparent is the context's trace context in the W3C's form.
+func traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
 }

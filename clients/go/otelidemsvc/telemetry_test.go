@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -98,38 +99,97 @@ func TestAHandlerRunsInASpan(t *testing.T) {
 	}
 }
 
+// A later attempt is the root of a trace of its own, linked to the delivery that it runs in,
+// the first delivery and the attempt before.
+func TestLaterAttemptsAreLinkedRoots(t *testing.T) {
+	t.Parallel()
+	service := idemtest.New(t)
+	client, spans, tracer := traced(service)
+	var deliveries []trace.TraceID
+	for i := range 3 {
+		ctx, delivery := tracer.Start(t.Context(), "delivery")
+		deliveries = append(deliveries, delivery.SpanContext().TraceID())
+		_, err := client.Process(ctx, storyEvent(), func(context.Context, *idemsvc.Claim) error {
+			if i < 2 {
+				return idemsvc.RetryAfter(time.Second, errors.New("not yet"))
+			}
+			return nil
+		})
+		if (err == nil) != (i == 2) {
+			t.Fatal(err)
+		}
+		delivery.End()
+		service.Advance(2 * time.Second)
+	}
+	ran := handlers(spans)
+	if len(ran) != 3 || ran[0].Status().Code != codes.Error || len(ran[0].Events()) != 1 {
+		t.Fatalf("%v", ran)
+	}
+	if ran[0].SpanContext().TraceID() != deliveries[0] || len(ran[0].Links()) != 0 {
+		t.Errorf("the first attempt: %v", ran[0])
+	}
+	for i, want := range []map[string]trace.TraceID{
+		1: {"delivery": deliveries[1], "first_delivery": deliveries[0]}, // the attempt before is the first delivery's
+		2: {"delivery": deliveries[2], "first_delivery": deliveries[0], "previous_attempt": deliveries[1]},
+	} {
+		if i == 0 {
+			continue
+		}
+		got := map[string]trace.TraceID{}
+		for _, l := range ran[i].Links() {
+			got[l.Attributes[0].Value.AsString()] = l.SpanContext.TraceID()
+		}
+		if ran[i].Parent().IsValid() || ran[i].SpanContext().TraceID() == deliveries[i] || !maps.Equal(got, want) {
+			t.Errorf("attempt %d under %v has the links %v, want %v", i+1, ran[i].Parent(), got, want)
+		}
+	}
+}
+
+// A command of a session belongs to the trace of whoever asks, not to the stream's.
+func TestASessionCarriesTraces(t *testing.T) {
+	t.Parallel()
+	service := idemtest.New(t)
+	spans := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	client := service.Client(otelidemsvc.Telemetry(otelidemsvc.WithTracerProvider(provider)), idemsvc.WithSession())
+	for _, id := range []string{"a", "b"} {
+		ctx, delivery := provider.Tracer("test").Start(t.Context(), "delivery")
+		answer, err := client.Claim(ctx, &idemsvc.Event{Source: "shop", EventId: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := delivery.SpanContext()
+		if first, _ := answer.Claim.Traces(); first != "00-"+want.TraceID().String()+"-"+want.SpanID().String()+"-01" {
+			t.Errorf("%s: %s", id, first)
+		}
+	}
+}
+
+// The correlation and the trace of a cause are found by its name.
+func TestACauseIsFollowed(t *testing.T) {
+	t.Parallel()
+	client, spans, tracer := traced(idemtest.New(t))
+	ctx, paid := tracer.Start(t.Context(), "delivery of the cause")
+	if _, err := client.Claim(ctx, &idemsvc.Event{Source: "shop", EventId: "cart-3-paid", CorrelationId: "cart 3"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, delivery := tracer.Start(t.Context(), "delivery")
+	defer delivery.End()
+	answer, err := client.Claim(ctx, &idemsvc.Event{Source: "shop", EventId: "order-7", Causation: idemsvc.CausedBy("shop", "cart-3-paid")})
+	if err != nil || answer.GetClaim().GetCorrelationId() != "cart 3" {
+		t.Fatalf("%v %v", answer, err)
+	}
+	if _, err := answer.Claim.Process(ctx, func(context.Context, *idemsvc.Claim) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	linked(t, handlers(spans)[0], paid.SpanContext().TraceID())
+}
+
 // linked fails unless the span has one link, to the trace.
 func linked(t *testing.T, s sdktrace.ReadOnlySpan, to trace.TraceID) {
 	t.Helper()
 	if l := s.Links(); len(l) != 1 || l[0].SpanContext.TraceID() != to {
 		t.Errorf("%v", l)
-	}
-}
-
-// A later attempt is linked to the event's first delivery.
-func TestAttemptsAreLinkedToTheFirstDelivery(t *testing.T) {
-	t.Parallel()
-	service := idemtest.New(t)
-	client, spans, tracer := traced(service)
-	ctx, first := tracer.Start(t.Context(), "first delivery")
-	_, err := client.Process(ctx, storyEvent(), func(context.Context, *idemsvc.Claim) error {
-		return idemsvc.RetryAfter(time.Second, errors.New("not yet"))
-	})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	service.Advance(2 * time.Second)
-	ctx, second := tracer.Start(t.Context(), "second delivery")
-	if _, err = client.Process(ctx, storyEvent(), func(context.Context, *idemsvc.Claim) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	ran := handlers(spans)
-	if len(ran) != 2 || ran[0].Status().Code != codes.Error || len(ran[0].Events()) != 1 {
-		t.Fatalf("%v", ran)
-	}
-	linked(t, ran[1], first.SpanContext().TraceID())
-	if ran[1].SpanContext().TraceID() != second.SpanContext().TraceID() {
-		t.Error("the second attempt is in another trace")
 	}
 }
 

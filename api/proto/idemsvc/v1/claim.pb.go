@@ -380,9 +380,12 @@ type ClaimEventResponse struct {
 	// Trace context (W3C traceparent) of the causing event's first delivery, for a span link. Empty if there is none.
 	CauseTrace string `protobuf:"bytes,9,opt,name=cause_trace,json=causeTrace,proto3" json:"cause_trace,omitempty"`
 	// What became of this delivery.
-	Disposition   Disposition `protobuf:"varint,10,opt,name=disposition,proto3,enum=idemsvc.v1.Disposition" json:"disposition,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Disposition Disposition `protobuf:"varint,10,opt,name=disposition,proto3,enum=idemsvc.v1.Disposition" json:"disposition,omitempty"`
+	// With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+	// attempt, and if that call had none.
+	PreviousAttemptTrace string `protobuf:"bytes,11,opt,name=previous_attempt_trace,json=previousAttemptTrace,proto3" json:"previous_attempt_trace,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ClaimEventResponse) Reset() {
@@ -483,6 +486,13 @@ func (x *ClaimEventResponse) GetDisposition() Disposition {
 		return x.Disposition
 	}
 	return Disposition_DISPOSITION_UNSPECIFIED
+}
+
+func (x *ClaimEventResponse) GetPreviousAttemptTrace() string {
+	if x != nil {
+		return x.PreviousAttemptTrace
+	}
+	return ""
 }
 
 // Claim is the exclusive right to process an event until its lease ends.
@@ -941,7 +951,7 @@ const file_idemsvc_v1_claim_proto_rawDesc = "" +
 	"\vstale_claim\x18\n" +
 	" \x01(\x0e2\x16.idemsvc.v1.StaleClaimB\b\xbaH\x05\x82\x01\x02\x10\x01R\n" +
 	"staleClaim\x12#\n" +
-	"\raccept_replay\x18\v \x01(\bR\facceptReplay\"\x85\x04\n" +
+	"\raccept_replay\x18\v \x01(\bR\facceptReplay\"\xbb\x04\n" +
 	"\x12ClaimEventResponse\x122\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x18.idemsvc.v1.ClaimOutcomeR\aoutcome\x12*\n" +
 	"\x06advice\x18\x02 \x01(\x0e2\x12.idemsvc.v1.AdviceR\x06advice\x12:\n" +
@@ -956,7 +966,8 @@ const file_idemsvc_v1_claim_proto_rawDesc = "" +
 	"\vcause_trace\x18\t \x01(\tR\n" +
 	"causeTrace\x129\n" +
 	"\vdisposition\x18\n" +
-	" \x01(\x0e2\x17.idemsvc.v1.DispositionR\vdisposition\"\x95\a\n" +
+	" \x01(\x0e2\x17.idemsvc.v1.DispositionR\vdisposition\x124\n" +
+	"\x16previous_attempt_trace\x18\v \x01(\tR\x14previousAttemptTrace\"\x95\a\n" +
 	"\x05Claim\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\fR\x05token\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x03R\x05fence\x12\x1d\n" +

@@ -384,6 +384,8 @@ type AttemptView struct {
 	LateReports []*LateReport `protobuf:"bytes,15,rep,name=late_reports,json=lateReports,proto3" json:"late_reports,omitempty"`
 	// Why it was released, in the owner's words.
 	ReleaseReason string `protobuf:"bytes,16,opt,name=release_reason,json=releaseReason,proto3" json:"release_reason,omitempty"`
+	// Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+	Trace         string `protobuf:"bytes,17,opt,name=trace,proto3" json:"trace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -526,6 +528,13 @@ func (x *AttemptView) GetLateReports() []*LateReport {
 func (x *AttemptView) GetReleaseReason() string {
 	if x != nil {
 		return x.ReleaseReason
+	}
+	return ""
+}
+
+func (x *AttemptView) GetTrace() string {
+	if x != nil {
+		return x.Trace
 	}
 	return ""
 }
@@ -851,7 +860,7 @@ const file_idemsvc_v1_consumer_view_proto_rawDesc = "" +
 	"\vrow_version\x18\x1e \x01(\x03R\n" +
 	"rowVersion\x12\x18\n" +
 	"\areplays\x18\x1f \x01(\x05R\areplays\x12#\n" +
-	"\rreplay_failed\x18  \x01(\bR\freplayFailed\"\xc8\x04\n" +
+	"\rreplay_failed\x18  \x01(\bR\freplayFailed\"\xde\x04\n" +
 	"\vAttemptView\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x14\n" +
@@ -872,7 +881,8 @@ const file_idemsvc_v1_consumer_view_proto_rawDesc = "" +
 	"resultSize\x12!\n" +
 	"\fpayload_hash\x18\x0e \x01(\fR\vpayloadHash\x129\n" +
 	"\flate_reports\x18\x0f \x03(\v2\x16.idemsvc.v1.LateReportR\vlateReports\x12%\n" +
-	"\x0erelease_reason\x18\x10 \x01(\tR\rreleaseReason\"\x96\x02\n" +
+	"\x0erelease_reason\x18\x10 \x01(\tR\rreleaseReason\x12\x14\n" +
+	"\x05trace\x18\x11 \x01(\tR\x05trace\"\x96\x02\n" +
 	"\x10CurrentClaimView\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x03R\x05fence\x12\x1d\n" +

@@ -48,7 +48,10 @@ type SessionRequest struct {
 	//	*SessionRequest_AcquireEvents
 	Command isSessionRequest_Command `protobuf_oneof:"command"`
 	// How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
-	Timeout       *durationpb.Duration `protobuf:"bytes,11,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	Timeout *durationpb.Duration `protobuf:"bytes,11,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	// Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+	// none of its commands. What is no trace context is ignored.
+	Traceparent   string `protobuf:"bytes,14,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,6 +204,13 @@ func (x *SessionRequest) GetTimeout() *durationpb.Duration {
 		return x.Timeout
 	}
 	return nil
+}
+
+func (x *SessionRequest) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
 }
 
 type isSessionRequest_Command interface {
@@ -628,7 +638,7 @@ var File_idemsvc_v1_session_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x18idemsvc/v1/session.proto\x12\n" +
-	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\x8e\a\n" +
+	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\xb0\a\n" +
 	"\x0eSessionRequest\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12@\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1d.idemsvc.v1.ClaimEventRequestH\x00R\n" +
@@ -645,7 +655,8 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	" \x01(\v2!.idemsvc.v1.CompleteEventsRequestH\x00R\x0ecompleteEvents\x12F\n" +
 	"\rreceive_event\x18\f \x01(\v2\x1f.idemsvc.v1.ReceiveEventRequestH\x00R\freceiveEvent\x12I\n" +
 	"\x0eacquire_events\x18\r \x01(\v2 .idemsvc.v1.AcquireEventsRequestH\x00R\racquireEvents\x123\n" +
-	"\atimeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\atimeoutB\t\n" +
+	"\atimeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
+	"\vtraceparent\x18\x0e \x01(\tR\vtraceparentB\t\n" +
 	"\acommand\"\xc2\a\n" +
 	"\x0fSessionResponse\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12A\n" +

@@ -92,7 +92,7 @@ class ClaimEventRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., consumer: _Optional[str] = ..., event: _Optional[_Union[_event_pb2.Event, _Mapping]] = ..., delivery: _Optional[_Union[_delivery_pb2.Delivery, _Mapping]] = ..., claimant: _Optional[str] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., want_payload: _Optional[bool] = ..., ordering: _Optional[_Union[_version_pb2.Ordering, _Mapping]] = ..., stale_claim: _Optional[_Union[_state_pb2.StaleClaim, str]] = ..., accept_replay: _Optional[bool] = ...) -> None: ...
 
 class ClaimEventResponse(_message.Message):
-    __slots__ = ("outcome", "advice", "retry_after", "claim", "existing", "blocked_by", "anomalies", "first_delivery_trace", "cause_trace", "disposition")
+    __slots__ = ("outcome", "advice", "retry_after", "claim", "existing", "blocked_by", "anomalies", "first_delivery_trace", "cause_trace", "disposition", "previous_attempt_trace")
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
@@ -103,6 +103,7 @@ class ClaimEventResponse(_message.Message):
     FIRST_DELIVERY_TRACE_FIELD_NUMBER: _ClassVar[int]
     CAUSE_TRACE_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_ATTEMPT_TRACE_FIELD_NUMBER: _ClassVar[int]
     outcome: ClaimOutcome
     advice: Advice
     retry_after: _duration_pb2.Duration
@@ -113,7 +114,8 @@ class ClaimEventResponse(_message.Message):
     first_delivery_trace: str
     cause_trace: str
     disposition: _delivery_pb2.Disposition
-    def __init__(self, outcome: _Optional[_Union[ClaimOutcome, str]] = ..., advice: _Optional[_Union[Advice, str]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., claim: _Optional[_Union[Claim, _Mapping]] = ..., existing: _Optional[_Union[ExistingEvent, _Mapping]] = ..., blocked_by: _Optional[_Union[_blocker_pb2.Blocker, _Mapping]] = ..., anomalies: _Optional[_Iterable[_Union[_delivery_pb2.Anomaly, str]]] = ..., first_delivery_trace: _Optional[str] = ..., cause_trace: _Optional[str] = ..., disposition: _Optional[_Union[_delivery_pb2.Disposition, str]] = ...) -> None: ...
+    previous_attempt_trace: str
+    def __init__(self, outcome: _Optional[_Union[ClaimOutcome, str]] = ..., advice: _Optional[_Union[Advice, str]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., claim: _Optional[_Union[Claim, _Mapping]] = ..., existing: _Optional[_Union[ExistingEvent, _Mapping]] = ..., blocked_by: _Optional[_Union[_blocker_pb2.Blocker, _Mapping]] = ..., anomalies: _Optional[_Iterable[_Union[_delivery_pb2.Anomaly, str]]] = ..., first_delivery_trace: _Optional[str] = ..., cause_trace: _Optional[str] = ..., disposition: _Optional[_Union[_delivery_pb2.Disposition, str]] = ..., previous_attempt_trace: _Optional[str] = ...) -> None: ...
 
 class Claim(_message.Message):
     __slots__ = ("token", "fence", "lane_fence", "attempt", "max_attempts", "lease_expires_at", "is_replay", "tied", "effects", "previous_error", "late_reports", "payload", "payload_hash", "lease", "content_type", "payload_ref", "payload_gone", "correlation_id", "stale_claim", "round", "round_attempt", "repeated", "effects_omitted", "payload_omitted")

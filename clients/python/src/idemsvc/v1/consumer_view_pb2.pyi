@@ -83,7 +83,7 @@ class ConsumerView(_message.Message):
     def __init__(self, consumer: _Optional[str] = ..., state: _Optional[_Union[_state_pb2.EventState, str]] = ..., reason: _Optional[str] = ..., held_reason: _Optional[_Union[_state_pb2.HeldReason, str]] = ..., attempts_total: _Optional[int] = ..., round: _Optional[int] = ..., round_attempts: _Optional[int] = ..., max_attempts: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[AttemptView, _Mapping]]] = ..., attempts_omitted: _Optional[int] = ..., claim: _Optional[_Union[CurrentClaimView, _Mapping]] = ..., effects: _Optional[_Iterable[_Union[_effect_pb2.SideEffect, _Mapping]]] = ..., effects_omitted: _Optional[int] = ..., resources: _Optional[_Iterable[_Union[ResourceView, _Mapping]]] = ..., last_error: _Optional[_Union[_state_pb2.ProcessingError, _Mapping]] = ..., result_size: _Optional[int] = ..., result: _Optional[bytes] = ..., result_content_type: _Optional[str] = ..., result_omitted: _Optional[bool] = ..., result_gone: _Optional[bool] = ..., outputs: _Optional[_Iterable[str]] = ..., waiting: _Optional[_Union[WaitingView, _Mapping]] = ..., next_attempt_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., first_seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., settled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stale_claim: _Optional[_Union[_state_pb2.StaleClaim, str]] = ..., replay_in_progress: _Optional[bool] = ..., settled_as: _Optional[_Union[_state_pb2.EventState, str]] = ..., version: _Optional[_Union[_version_pb2.Version, _Mapping]] = ..., row_version: _Optional[int] = ..., replays: _Optional[int] = ..., replay_failed: _Optional[bool] = ...) -> None: ...
 
 class AttemptView(_message.Message):
-    __slots__ = ("attempt", "round", "fence", "lane_fence", "started_at", "ended_at", "end", "error", "owner", "is_replay", "late", "counted", "result_size", "payload_hash", "late_reports", "release_reason")
+    __slots__ = ("attempt", "round", "fence", "lane_fence", "started_at", "ended_at", "end", "error", "owner", "is_replay", "late", "counted", "result_size", "payload_hash", "late_reports", "release_reason", "trace")
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROUND_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +100,7 @@ class AttemptView(_message.Message):
     PAYLOAD_HASH_FIELD_NUMBER: _ClassVar[int]
     LATE_REPORTS_FIELD_NUMBER: _ClassVar[int]
     RELEASE_REASON_FIELD_NUMBER: _ClassVar[int]
+    TRACE_FIELD_NUMBER: _ClassVar[int]
     attempt: int
     round: int
     fence: int
@@ -116,7 +117,8 @@ class AttemptView(_message.Message):
     payload_hash: bytes
     late_reports: _containers.RepeatedCompositeFieldContainer[_state_pb2.LateReport]
     release_reason: str
-    def __init__(self, attempt: _Optional[int] = ..., round: _Optional[int] = ..., fence: _Optional[int] = ..., lane_fence: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[_state_pb2.AttemptEnd, str]] = ..., error: _Optional[_Union[_state_pb2.ProcessingError, _Mapping]] = ..., owner: _Optional[str] = ..., is_replay: _Optional[bool] = ..., late: _Optional[bool] = ..., counted: _Optional[bool] = ..., result_size: _Optional[int] = ..., payload_hash: _Optional[bytes] = ..., late_reports: _Optional[_Iterable[_Union[_state_pb2.LateReport, _Mapping]]] = ..., release_reason: _Optional[str] = ...) -> None: ...
+    trace: str
+    def __init__(self, attempt: _Optional[int] = ..., round: _Optional[int] = ..., fence: _Optional[int] = ..., lane_fence: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[_state_pb2.AttemptEnd, str]] = ..., error: _Optional[_Union[_state_pb2.ProcessingError, _Mapping]] = ..., owner: _Optional[str] = ..., is_replay: _Optional[bool] = ..., late: _Optional[bool] = ..., counted: _Optional[bool] = ..., result_size: _Optional[int] = ..., payload_hash: _Optional[bytes] = ..., late_reports: _Optional[_Iterable[_Union[_state_pb2.LateReport, _Mapping]]] = ..., release_reason: _Optional[str] = ..., trace: _Optional[str] = ...) -> None: ...
 
 class CurrentClaimView(_message.Message):
     __slots__ = ("owner", "fence", "lane_fence", "granted_at", "lease_expires_at", "reentries", "attempt")

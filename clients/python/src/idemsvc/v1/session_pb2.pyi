@@ -17,7 +17,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SessionRequest(_message.Message):
-    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "timeout")
+    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "timeout", "traceparent")
     CORRELATION_FIELD_NUMBER: _ClassVar[int]
     CLAIM_EVENT_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_EVENT_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class SessionRequest(_message.Message):
     RECEIVE_EVENT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     correlation: int
     claim_event: _claim_pb2.ClaimEventRequest
     complete_event: _completion_pb2.CompleteEventRequest
@@ -44,7 +45,8 @@ class SessionRequest(_message.Message):
     receive_event: _receive_pb2.ReceiveEventRequest
     acquire_events: _acquire_pb2.AcquireEventsRequest
     timeout: _duration_pb2.Duration
-    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventRequest, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventRequest, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventRequest, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimRequest, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimRequest, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionRequest, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectRequest, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsRequest, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsRequest, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventRequest, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    traceparent: str
+    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventRequest, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventRequest, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventRequest, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimRequest, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimRequest, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionRequest, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectRequest, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsRequest, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsRequest, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventRequest, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class SessionResponse(_message.Message):
     __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "error", "go_away")

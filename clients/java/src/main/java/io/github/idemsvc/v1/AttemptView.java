@@ -37,6 +37,7 @@ private static final long serialVersionUID = 0L;
     payloadHash_ = com.google.protobuf.ByteString.EMPTY;
     lateReports_ = java.util.Collections.emptyList();
     releaseReason_ = "";
+    trace_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -488,6 +489,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int TRACE_FIELD_NUMBER = 17;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object trace_ = "";
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+   * </pre>
+   *
+   * <code>string trace = 17 [json_name = "trace"];</code>
+   * @return The trace.
+   */
+  @java.lang.Override
+  public java.lang.String getTrace() {
+    java.lang.Object ref = trace_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      trace_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+   * </pre>
+   *
+   * <code>string trace = 17 [json_name = "trace"];</code>
+   * @return The bytes for trace.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTraceBytes() {
+    java.lang.Object ref = trace_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      trace_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -549,6 +597,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(releaseReason_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 16, releaseReason_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(trace_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 17, trace_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -621,6 +672,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(releaseReason_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(16, releaseReason_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(trace_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(17, trace_);
+    }
     return size;
   }
   @java.lang.Override
@@ -685,6 +739,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLateReportsList())) return false;
     if (!getReleaseReason()
         .equals(other.getReleaseReason())) return false;
+    if (!getTrace()
+        .equals(other.getTrace())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -742,6 +798,8 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + RELEASE_REASON_FIELD_NUMBER;
     hash = (53 * hash) + getReleaseReason().hashCode();
+    hash = (37 * hash) + TRACE_FIELD_NUMBER;
+    hash = (53 * hash) + getTrace().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -920,6 +978,7 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00004000);
       releaseReason_ = "";
+      trace_ = "";
       return this;
     }
 
@@ -1021,6 +1080,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00008000) != 0)) {
         result.releaseReason_ = releaseReason_;
       }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.trace_ = trace_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1109,6 +1171,11 @@ private static final long serialVersionUID = 0L;
       if (!other.getReleaseReason().isEmpty()) {
         releaseReason_ = other.releaseReason_;
         bitField0_ |= 0x00008000;
+        onChanged();
+      }
+      if (!other.getTrace().isEmpty()) {
+        trace_ = other.trace_;
+        bitField0_ |= 0x00010000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -1229,6 +1296,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00008000;
               break;
             } // case 130
+            case 138: {
+              trace_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2665,6 +2737,98 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       releaseReason_ = value;
       bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object trace_ = "";
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+     * </pre>
+     *
+     * <code>string trace = 17 [json_name = "trace"];</code>
+     * @return The trace.
+     */
+    public java.lang.String getTrace() {
+      java.lang.Object ref = trace_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        trace_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+     * </pre>
+     *
+     * <code>string trace = 17 [json_name = "trace"];</code>
+     * @return The bytes for trace.
+     */
+    public com.google.protobuf.ByteString
+        getTraceBytes() {
+      java.lang.Object ref = trace_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        trace_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+     * </pre>
+     *
+     * <code>string trace = 17 [json_name = "trace"];</code>
+     * @param value The trace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTrace(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      trace_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+     * </pre>
+     *
+     * <code>string trace = 17 [json_name = "trace"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTrace() {
+      trace_ = getDefaultInstance().getTrace();
+      bitField0_ = (bitField0_ & ~0x00010000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+     * </pre>
+     *
+     * <code>string trace = 17 [json_name = "trace"];</code>
+     * @param value The bytes for trace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      trace_ = value;
+      bitField0_ |= 0x00010000;
       onChanged();
       return this;
     }

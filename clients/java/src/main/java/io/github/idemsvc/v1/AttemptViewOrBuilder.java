@@ -283,4 +283,24 @@ public interface AttemptViewOrBuilder extends
    */
   com.google.protobuf.ByteString
       getReleaseReasonBytes();
+
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+   * </pre>
+   *
+   * <code>string trace = 17 [json_name = "trace"];</code>
+   * @return The trace.
+   */
+  java.lang.String getTrace();
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of the call that got it. Empty if it had none.
+   * </pre>
+   *
+   * <code>string trace = 17 [json_name = "trace"];</code>
+   * @return The bytes for trace.
+   */
+  com.google.protobuf.ByteString
+      getTraceBytes();
 }

@@ -38,6 +38,7 @@ private static final long serialVersionUID = 0L;
     firstDeliveryTrace_ = "";
     causeTrace_ = "";
     disposition_ = 0;
+    previousAttemptTrace_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -462,6 +463,55 @@ private static final long serialVersionUID = 0L;
     return result == null ? io.github.idemsvc.v1.Disposition.UNRECOGNIZED : result;
   }
 
+  public static final int PREVIOUS_ATTEMPT_TRACE_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object previousAttemptTrace_ = "";
+  /**
+   * <pre>
+   * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+   * attempt, and if that call had none.
+   * </pre>
+   *
+   * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+   * @return The previousAttemptTrace.
+   */
+  @java.lang.Override
+  public java.lang.String getPreviousAttemptTrace() {
+    java.lang.Object ref = previousAttemptTrace_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      previousAttemptTrace_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+   * attempt, and if that call had none.
+   * </pre>
+   *
+   * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+   * @return The bytes for previousAttemptTrace.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPreviousAttemptTraceBytes() {
+    java.lang.Object ref = previousAttemptTrace_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      previousAttemptTrace_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -510,6 +560,9 @@ private static final long serialVersionUID = 0L;
     }
     if (disposition_ != io.github.idemsvc.v1.Disposition.DISPOSITION_UNSPECIFIED.getNumber()) {
       output.writeEnum(10, disposition_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(previousAttemptTrace_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 11, previousAttemptTrace_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -560,6 +613,9 @@ private static final long serialVersionUID = 0L;
     if (disposition_ != io.github.idemsvc.v1.Disposition.DISPOSITION_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(10, disposition_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(previousAttemptTrace_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(11, previousAttemptTrace_);
     }
     return size;
   }
@@ -613,6 +669,8 @@ private static final long serialVersionUID = 0L;
     if (!getCauseTrace()
         .equals(other.getCauseTrace())) return false;
     if (disposition_ != other.disposition_) return false;
+    if (!getPreviousAttemptTrace()
+        .equals(other.getPreviousAttemptTrace())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -654,6 +712,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getCauseTrace().hashCode();
     hash = (37 * hash) + DISPOSITION_FIELD_NUMBER;
     hash = (53 * hash) + disposition_;
+    hash = (37 * hash) + PREVIOUS_ATTEMPT_TRACE_FIELD_NUMBER;
+    hash = (53 * hash) + getPreviousAttemptTrace().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -824,6 +884,7 @@ private static final long serialVersionUID = 0L;
       firstDeliveryTrace_ = "";
       causeTrace_ = "";
       disposition_ = 0;
+      previousAttemptTrace_ = "";
       return this;
     }
 
@@ -901,6 +962,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.disposition_ = disposition_;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.previousAttemptTrace_ = previousAttemptTrace_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -957,6 +1021,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.disposition_ != 0) {
         setDispositionValue(other.getDispositionValue());
+      }
+      if (!other.getPreviousAttemptTrace().isEmpty()) {
+        previousAttemptTrace_ = other.previousAttemptTrace_;
+        bitField0_ |= 0x00000400;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1051,6 +1120,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 80
+            case 90: {
+              previousAttemptTrace_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2270,6 +2344,103 @@ private static final long serialVersionUID = 0L;
     public Builder clearDisposition() {
       bitField0_ = (bitField0_ & ~0x00000200);
       disposition_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object previousAttemptTrace_ = "";
+    /**
+     * <pre>
+     * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+     * attempt, and if that call had none.
+     * </pre>
+     *
+     * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+     * @return The previousAttemptTrace.
+     */
+    public java.lang.String getPreviousAttemptTrace() {
+      java.lang.Object ref = previousAttemptTrace_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        previousAttemptTrace_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+     * attempt, and if that call had none.
+     * </pre>
+     *
+     * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+     * @return The bytes for previousAttemptTrace.
+     */
+    public com.google.protobuf.ByteString
+        getPreviousAttemptTraceBytes() {
+      java.lang.Object ref = previousAttemptTrace_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        previousAttemptTrace_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+     * attempt, and if that call had none.
+     * </pre>
+     *
+     * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+     * @param value The previousAttemptTrace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousAttemptTrace(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      previousAttemptTrace_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+     * attempt, and if that call had none.
+     * </pre>
+     *
+     * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPreviousAttemptTrace() {
+      previousAttemptTrace_ = getDefaultInstance().getPreviousAttemptTrace();
+      bitField0_ = (bitField0_ & ~0x00000400);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+     * attempt, and if that call had none.
+     * </pre>
+     *
+     * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+     * @param value The bytes for previousAttemptTrace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousAttemptTraceBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      previousAttemptTrace_ = value;
+      bitField0_ |= 0x00000400;
       onChanged();
       return this;
     }

@@ -263,4 +263,26 @@ public interface ClaimEventResponseOrBuilder extends
    * @return The disposition.
    */
   io.github.idemsvc.v1.Disposition getDisposition();
+
+  /**
+   * <pre>
+   * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+   * attempt, and if that call had none.
+   * </pre>
+   *
+   * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+   * @return The previousAttemptTrace.
+   */
+  java.lang.String getPreviousAttemptTrace();
+  /**
+   * <pre>
+   * With CLAIMED: trace context (W3C traceparent) of the call that got the attempt before, for a span link. Empty for a first
+   * attempt, and if that call had none.
+   * </pre>
+   *
+   * <code>string previous_attempt_trace = 11 [json_name = "previousAttemptTrace"];</code>
+   * @return The bytes for previousAttemptTrace.
+   */
+  com.google.protobuf.ByteString
+      getPreviousAttemptTraceBytes();
 }

@@ -73,7 +73,7 @@ public final class ClaimProto extends com.google.protobuf.GeneratedFile {
       "\0132\024.idemsvc.v1.OrderingR\010ordering\0227\n\013sta" +
       "le_claim\030\n \001(\0162\026.idemsvc.v1.StaleClaimR\n" +
       "staleClaim\022#\n\raccept_replay\030\013 \001(\010R\014accep" +
-      "tReplay\"\205\004\n\022ClaimEventResponse\0222\n\007outcom" +
+      "tReplay\"\273\004\n\022ClaimEventResponse\0222\n\007outcom" +
       "e\030\001 \001(\0162\030.idemsvc.v1.ClaimOutcomeR\007outco" +
       "me\022*\n\006advice\030\002 \001(\0162\022.idemsvc.v1.AdviceR\006" +
       "advice\022:\n\013retry_after\030\003 \001(\0132\031.google.pro" +
@@ -86,70 +86,71 @@ public final class ClaimProto extends com.google.protobuf.GeneratedFile {
       "ery_trace\030\010 \001(\tR\022firstDeliveryTrace\022\037\n\013c" +
       "ause_trace\030\t \001(\tR\ncauseTrace\0229\n\013disposit" +
       "ion\030\n \001(\0162\027.idemsvc.v1.DispositionR\013disp" +
-      "osition\"\225\007\n\005Claim\022\024\n\005token\030\001 \001(\014R\005token\022" +
-      "\024\n\005fence\030\002 \001(\003R\005fence\022\035\n\nlane_fence\030\003 \001(" +
-      "\003R\tlaneFence\022\030\n\007attempt\030\004 \001(\005R\007attempt\022!" +
-      "\n\014max_attempts\030\005 \001(\005R\013maxAttempts\022D\n\020lea" +
-      "se_expires_at\030\006 \001(\0132\032.google.protobuf.Ti" +
-      "mestampR\016leaseExpiresAt\022\033\n\tis_replay\030\007 \001" +
-      "(\010R\010isReplay\022\022\n\004tied\030\010 \001(\010R\004tied\0220\n\007effe" +
-      "cts\030\t \003(\0132\026.idemsvc.v1.SideEffectR\007effec" +
-      "ts\022B\n\016previous_error\030\n \001(\0132\033.idemsvc.v1." +
-      "ProcessingErrorR\rpreviousError\0229\n\014late_r" +
-      "eports\030\013 \003(\0132\026.idemsvc.v1.LateReportR\013la" +
-      "teReports\022\030\n\007payload\030\014 \001(\014R\007payload\022!\n\014p" +
-      "ayload_hash\030\r \001(\014R\013payloadHash\022/\n\005lease\030" +
-      "\016 \001(\0132\031.google.protobuf.DurationR\005lease\022" +
-      "!\n\014content_type\030\017 \001(\tR\013contentType\022\037\n\013pa" +
-      "yload_ref\030\020 \001(\tR\npayloadRef\022!\n\014payload_g" +
-      "one\030\021 \001(\010R\013payloadGone\022%\n\016correlation_id" +
-      "\030\022 \001(\tR\rcorrelationId\0227\n\013stale_claim\030\023 \001" +
-      "(\0162\026.idemsvc.v1.StaleClaimR\nstaleClaim\022\024" +
-      "\n\005round\030\024 \001(\005R\005round\022#\n\rround_attempt\030\025 " +
-      "\001(\005R\014roundAttempt\022\032\n\010repeated\030\026 \001(\010R\010rep" +
-      "eated\022\'\n\017effects_omitted\030\027 \001(\010R\016effectsO" +
-      "mitted\022\'\n\017payload_omitted\030\030 \001(\010R\016payload" +
-      "Omitted\"\360\005\n\rExistingEvent\022,\n\005state\030\001 \001(\016" +
-      "2\026.idemsvc.v1.EventStateR\005state\022\026\n\006resul" +
-      "t\030\002 \001(\014R\006result\022.\n\023result_content_type\030\003" +
-      " \001(\tR\021resultContentType\022%\n\016result_omitte" +
-      "d\030\004 \001(\010R\rresultOmitted\022\037\n\013result_gone\030\005 " +
-      "\001(\010R\nresultGone\0221\n\005error\030\006 \001(\0132\033.idemsvc" +
-      ".v1.ProcessingErrorR\005error\022;\n\013owner_sinc" +
-      "e\030\007 \001(\0132\032.google.protobuf.TimestampR\nown" +
-      "erSince\022D\n\020lease_expires_at\030\010 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\016leaseExpiresAt\022\030\n" +
-      "\007outputs\030\t \003(\tR\007outputs\022\032\n\010attempts\030\n \001(" +
-      "\005R\010attempts\0229\n\nsettled_at\030\013 \001(\0132\032.google" +
-      ".protobuf.TimestampR\tsettledAt\022B\n\017next_a" +
-      "ttempt_at\030\014 \001(\0132\032.google.protobuf.Timest" +
-      "ampR\rnextAttemptAt\022,\n\022replay_in_progress" +
-      "\030\r \001(\010R\020replayInProgress\0227\n\013held_reason\030" +
-      "\016 \001(\0162\026.idemsvc.v1.HeldReasonR\nheldReaso" +
-      "n\022\026\n\006reason\030\017 \001(\tR\006reason\0227\n\013waiting_for" +
-      "\030\020 \001(\0162\026.idemsvc.v1.WaitingForR\nwaitingF" +
-      "or*e\n\006Advice\022\026\n\022ADVICE_UNSPECIFIED\020\000\022\022\n\016" +
-      "ADVICE_PROCESS\020\001\022\026\n\022ADVICE_ACKNOWLEDGE\020\002" +
-      "\022\027\n\023ADVICE_REPEAT_LATER\020\003*\300\004\n\014ClaimOutco" +
-      "me\022\035\n\031CLAIM_OUTCOME_UNSPECIFIED\020\000\022\031\n\025CLA" +
-      "IM_OUTCOME_CLAIMED\020\001\022#\n\037CLAIM_OUTCOME_AL" +
-      "READY_PROCESSED\020\002\022\035\n\031CLAIM_OUTCOME_IN_PR" +
-      "OGRESS\020\003\022\026\n\022CLAIM_OUTCOME_HELD\020\004\022!\n\035CLAI" +
-      "M_OUTCOME_FAILED_TERMINAL\020\005\022\037\n\033CLAIM_OUT" +
-      "COME_DEAD_LETTERED\020\006\022\027\n\023CLAIM_OUTCOME_ST" +
-      "ALE\020\007\022\037\n\033CLAIM_OUTCOME_RESOURCE_BUSY\020\010\022&" +
-      "\n\"CLAIM_OUTCOME_AWAITING_PREDECESSOR\020\t\022\036" +
-      "\n\032CLAIM_OUTCOME_VERSION_TIED\020\n\022$\n CLAIM_" +
-      "OUTCOME_ILLEGAL_TRANSITION\020\013\022\036\n\032CLAIM_OU" +
-      "TCOME_LOOP_BLOCKED\020\014\022!\n\035CLAIM_OUTCOME_SE" +
-      "LF_ORIGINATED\020\r\022$\n CLAIM_OUTCOME_REJECTE" +
-      "D_SIGNATURE\020\016\022!\n\035CLAIM_OUTCOME_RETRY_SCH" +
-      "EDULED\020\017\022\"\n\036CLAIM_OUTCOME_PAYLOAD_MISMAT" +
-      "CH\020\020B\246\001\n\024io.github.idemsvc.v1B\nClaimProt" +
-      "oP\001Z9github.com/idemsvc/idemsvc/api/prot" +
-      "o/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V" +
-      "1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352" +
-      "\002\013Idemsvc::V1b\006proto3"
+      "osition\0224\n\026previous_attempt_trace\030\013 \001(\tR" +
+      "\024previousAttemptTrace\"\225\007\n\005Claim\022\024\n\005token" +
+      "\030\001 \001(\014R\005token\022\024\n\005fence\030\002 \001(\003R\005fence\022\035\n\nl" +
+      "ane_fence\030\003 \001(\003R\tlaneFence\022\030\n\007attempt\030\004 " +
+      "\001(\005R\007attempt\022!\n\014max_attempts\030\005 \001(\005R\013maxA" +
+      "ttempts\022D\n\020lease_expires_at\030\006 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\016leaseExpiresAt\022\033\n" +
+      "\tis_replay\030\007 \001(\010R\010isReplay\022\022\n\004tied\030\010 \001(\010" +
+      "R\004tied\0220\n\007effects\030\t \003(\0132\026.idemsvc.v1.Sid" +
+      "eEffectR\007effects\022B\n\016previous_error\030\n \001(\013" +
+      "2\033.idemsvc.v1.ProcessingErrorR\rpreviousE" +
+      "rror\0229\n\014late_reports\030\013 \003(\0132\026.idemsvc.v1." +
+      "LateReportR\013lateReports\022\030\n\007payload\030\014 \001(\014" +
+      "R\007payload\022!\n\014payload_hash\030\r \001(\014R\013payload" +
+      "Hash\022/\n\005lease\030\016 \001(\0132\031.google.protobuf.Du" +
+      "rationR\005lease\022!\n\014content_type\030\017 \001(\tR\013con" +
+      "tentType\022\037\n\013payload_ref\030\020 \001(\tR\npayloadRe" +
+      "f\022!\n\014payload_gone\030\021 \001(\010R\013payloadGone\022%\n\016" +
+      "correlation_id\030\022 \001(\tR\rcorrelationId\0227\n\013s" +
+      "tale_claim\030\023 \001(\0162\026.idemsvc.v1.StaleClaim" +
+      "R\nstaleClaim\022\024\n\005round\030\024 \001(\005R\005round\022#\n\rro" +
+      "und_attempt\030\025 \001(\005R\014roundAttempt\022\032\n\010repea" +
+      "ted\030\026 \001(\010R\010repeated\022\'\n\017effects_omitted\030\027" +
+      " \001(\010R\016effectsOmitted\022\'\n\017payload_omitted\030" +
+      "\030 \001(\010R\016payloadOmitted\"\360\005\n\rExistingEvent\022" +
+      ",\n\005state\030\001 \001(\0162\026.idemsvc.v1.EventStateR\005" +
+      "state\022\026\n\006result\030\002 \001(\014R\006result\022.\n\023result_" +
+      "content_type\030\003 \001(\tR\021resultContentType\022%\n" +
+      "\016result_omitted\030\004 \001(\010R\rresultOmitted\022\037\n\013" +
+      "result_gone\030\005 \001(\010R\nresultGone\0221\n\005error\030\006" +
+      " \001(\0132\033.idemsvc.v1.ProcessingErrorR\005error" +
+      "\022;\n\013owner_since\030\007 \001(\0132\032.google.protobuf." +
+      "TimestampR\nownerSince\022D\n\020lease_expires_a" +
+      "t\030\010 \001(\0132\032.google.protobuf.TimestampR\016lea" +
+      "seExpiresAt\022\030\n\007outputs\030\t \003(\tR\007outputs\022\032\n" +
+      "\010attempts\030\n \001(\005R\010attempts\0229\n\nsettled_at\030" +
+      "\013 \001(\0132\032.google.protobuf.TimestampR\tsettl" +
+      "edAt\022B\n\017next_attempt_at\030\014 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\rnextAttemptAt\022,\n\022repl" +
+      "ay_in_progress\030\r \001(\010R\020replayInProgress\0227" +
+      "\n\013held_reason\030\016 \001(\0162\026.idemsvc.v1.HeldRea" +
+      "sonR\nheldReason\022\026\n\006reason\030\017 \001(\tR\006reason\022" +
+      "7\n\013waiting_for\030\020 \001(\0162\026.idemsvc.v1.Waitin" +
+      "gForR\nwaitingFor*e\n\006Advice\022\026\n\022ADVICE_UNS" +
+      "PECIFIED\020\000\022\022\n\016ADVICE_PROCESS\020\001\022\026\n\022ADVICE" +
+      "_ACKNOWLEDGE\020\002\022\027\n\023ADVICE_REPEAT_LATER\020\003*" +
+      "\300\004\n\014ClaimOutcome\022\035\n\031CLAIM_OUTCOME_UNSPEC" +
+      "IFIED\020\000\022\031\n\025CLAIM_OUTCOME_CLAIMED\020\001\022#\n\037CL" +
+      "AIM_OUTCOME_ALREADY_PROCESSED\020\002\022\035\n\031CLAIM" +
+      "_OUTCOME_IN_PROGRESS\020\003\022\026\n\022CLAIM_OUTCOME_" +
+      "HELD\020\004\022!\n\035CLAIM_OUTCOME_FAILED_TERMINAL\020" +
+      "\005\022\037\n\033CLAIM_OUTCOME_DEAD_LETTERED\020\006\022\027\n\023CL" +
+      "AIM_OUTCOME_STALE\020\007\022\037\n\033CLAIM_OUTCOME_RES" +
+      "OURCE_BUSY\020\010\022&\n\"CLAIM_OUTCOME_AWAITING_P" +
+      "REDECESSOR\020\t\022\036\n\032CLAIM_OUTCOME_VERSION_TI" +
+      "ED\020\n\022$\n CLAIM_OUTCOME_ILLEGAL_TRANSITION" +
+      "\020\013\022\036\n\032CLAIM_OUTCOME_LOOP_BLOCKED\020\014\022!\n\035CL" +
+      "AIM_OUTCOME_SELF_ORIGINATED\020\r\022$\n CLAIM_O" +
+      "UTCOME_REJECTED_SIGNATURE\020\016\022!\n\035CLAIM_OUT" +
+      "COME_RETRY_SCHEDULED\020\017\022\"\n\036CLAIM_OUTCOME_" +
+      "PAYLOAD_MISMATCH\020\020B\246\001\n\024io.github.idemsvc" +
+      ".v1B\nClaimProtoP\001Z9github.com/idemsvc/id" +
+      "emsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003I" +
+      "XX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V" +
+      "1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -174,7 +175,7 @@ public final class ClaimProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_ClaimEventResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_ClaimEventResponse_descriptor,
-        new java.lang.String[] { "Outcome", "Advice", "RetryAfter", "Claim", "Existing", "BlockedBy", "Anomalies", "FirstDeliveryTrace", "CauseTrace", "Disposition", });
+        new java.lang.String[] { "Outcome", "Advice", "RetryAfter", "Claim", "Existing", "BlockedBy", "Anomalies", "FirstDeliveryTrace", "CauseTrace", "Disposition", "PreviousAttemptTrace", });
     internal_static_idemsvc_v1_Claim_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_Claim_fieldAccessorTable = new

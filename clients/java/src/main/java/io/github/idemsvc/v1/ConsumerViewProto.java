@@ -100,7 +100,7 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
       " \001(\0132\023.idemsvc.v1.VersionR\007version\022\037\n\013ro" +
       "w_version\030\036 \001(\003R\nrowVersion\022\030\n\007replays\030\037" +
       " \001(\005R\007replays\022#\n\rreplay_failed\030  \001(\010R\014re" +
-      "playFailed\"\310\004\n\013AttemptView\022\030\n\007attempt\030\001 " +
+      "playFailed\"\336\004\n\013AttemptView\022\030\n\007attempt\030\001 " +
       "\001(\005R\007attempt\022\024\n\005round\030\002 \001(\005R\005round\022\024\n\005fe" +
       "nce\030\003 \001(\003R\005fence\022\035\n\nlane_fence\030\004 \001(\003R\tla" +
       "neFence\0229\n\nstarted_at\030\005 \001(\0132\032.google.pro" +
@@ -114,33 +114,34 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
       "t_size\030\r \001(\003R\nresultSize\022!\n\014payload_hash" +
       "\030\016 \001(\014R\013payloadHash\0229\n\014late_reports\030\017 \003(" +
       "\0132\026.idemsvc.v1.LateReportR\013lateReports\022%" +
-      "\n\016release_reason\030\020 \001(\tR\rreleaseReason\"\226\002" +
-      "\n\020CurrentClaimView\022\024\n\005owner\030\001 \001(\tR\005owner" +
-      "\022\024\n\005fence\030\002 \001(\003R\005fence\022\035\n\nlane_fence\030\003 \001" +
-      "(\003R\tlaneFence\0229\n\ngranted_at\030\004 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\tgrantedAt\022D\n\020leas" +
-      "e_expires_at\030\005 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\016leaseExpiresAt\022\034\n\treentries\030\006 \001(" +
-      "\005R\treentries\022\030\n\007attempt\030\007 \001(\005R\007attempt\"\374" +
-      "\002\n\014ResourceView\0220\n\010resource\030\001 \001(\0132\024.idem" +
-      "svc.v1.ResourceR\010resource\022,\n\004mode\030\002 \001(\0162" +
-      "\030.idemsvc.v1.OrderingModeR\004mode\022<\n\017appli" +
-      "ed_version\030\003 \001(\0132\023.idemsvc.v1.VersionR\016a" +
-      "ppliedVersion\0223\n\napplied_by\030\004 \001(\0132\024.idem" +
-      "svc.v1.EventKeyR\tappliedBy\022#\n\rcurrent_st" +
-      "ate\030\005 \001(\tR\014currentState\0223\n\nlane_owner\030\006 " +
-      "\001(\0132\024.idemsvc.v1.EventKeyR\tlaneOwner\022\035\n\n" +
-      "lane_fence\030\007 \001(\003R\tlaneFence\022 \n\013fingerpri" +
-      "nt\030\010 \001(\014R\013fingerprint\"\273\001\n\013WaitingView\0227\n" +
-      "\013waiting_for\030\001 \001(\0162\026.idemsvc.v1.WaitingF" +
-      "orR\nwaitingFor\022?\n\rwaiting_since\030\002 \001(\0132\032." +
-      "google.protobuf.TimestampR\014waitingSince\022" +
-      "2\n\nblocked_by\030\003 \001(\0132\023.idemsvc.v1.Blocker" +
-      "R\tblockedByB\255\001\n\024io.github.idemsvc.v1B\021Co" +
-      "nsumerViewProtoP\001Z9github.com/idemsvc/id" +
-      "emsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003I" +
-      "XX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V" +
-      "1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
+      "\n\016release_reason\030\020 \001(\tR\rreleaseReason\022\024\n" +
+      "\005trace\030\021 \001(\tR\005trace\"\226\002\n\020CurrentClaimView" +
+      "\022\024\n\005owner\030\001 \001(\tR\005owner\022\024\n\005fence\030\002 \001(\003R\005f" +
+      "ence\022\035\n\nlane_fence\030\003 \001(\003R\tlaneFence\0229\n\ng" +
+      "ranted_at\030\004 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\tgrantedAt\022D\n\020lease_expires_at\030\005 \001(\013" +
+      "2\032.google.protobuf.TimestampR\016leaseExpir" +
+      "esAt\022\034\n\treentries\030\006 \001(\005R\treentries\022\030\n\007at" +
+      "tempt\030\007 \001(\005R\007attempt\"\374\002\n\014ResourceView\0220\n" +
+      "\010resource\030\001 \001(\0132\024.idemsvc.v1.ResourceR\010r" +
+      "esource\022,\n\004mode\030\002 \001(\0162\030.idemsvc.v1.Order" +
+      "ingModeR\004mode\022<\n\017applied_version\030\003 \001(\0132\023" +
+      ".idemsvc.v1.VersionR\016appliedVersion\0223\n\na" +
+      "pplied_by\030\004 \001(\0132\024.idemsvc.v1.EventKeyR\ta" +
+      "ppliedBy\022#\n\rcurrent_state\030\005 \001(\tR\014current" +
+      "State\0223\n\nlane_owner\030\006 \001(\0132\024.idemsvc.v1.E" +
+      "ventKeyR\tlaneOwner\022\035\n\nlane_fence\030\007 \001(\003R\t" +
+      "laneFence\022 \n\013fingerprint\030\010 \001(\014R\013fingerpr" +
+      "int\"\273\001\n\013WaitingView\0227\n\013waiting_for\030\001 \001(\016" +
+      "2\026.idemsvc.v1.WaitingForR\nwaitingFor\022?\n\r" +
+      "waiting_since\030\002 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\014waitingSince\0222\n\nblocked_by\030\003 \001(" +
+      "\0132\023.idemsvc.v1.BlockerR\tblockedByB\255\001\n\024io" +
+      ".github.idemsvc.v1B\021ConsumerViewProtoP\001Z" +
+      "9github.com/idemsvc/idemsvc/api/proto/id" +
+      "emsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\n" +
+      "Idemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Id" +
+      "emsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -163,7 +164,7 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_AttemptView_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_AttemptView_descriptor,
-        new java.lang.String[] { "Attempt", "Round", "Fence", "LaneFence", "StartedAt", "EndedAt", "End", "Error", "Owner", "IsReplay", "Late", "Counted", "ResultSize", "PayloadHash", "LateReports", "ReleaseReason", });
+        new java.lang.String[] { "Attempt", "Round", "Fence", "LaneFence", "StartedAt", "EndedAt", "End", "Error", "Owner", "IsReplay", "Late", "Counted", "ResultSize", "PayloadHash", "LateReports", "ReleaseReason", "Trace", });
     internal_static_idemsvc_v1_CurrentClaimView_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_CurrentClaimView_fieldAccessorTable = new

@@ -32,6 +32,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private SessionRequest() {
+    traceparent_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -640,6 +641,55 @@ private static final long serialVersionUID = 0L;
     return timeout_ == null ? com.google.protobuf.Duration.getDefaultInstance() : timeout_;
   }
 
+  public static final int TRACEPARENT_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object traceparent_ = "";
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+   * none of its commands. What is no trace context is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+   * @return The traceparent.
+   */
+  @java.lang.Override
+  public java.lang.String getTraceparent() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      traceparent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+   * none of its commands. What is no trace context is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+   * @return The bytes for traceparent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTraceparentBytes() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      traceparent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -692,6 +742,9 @@ private static final long serialVersionUID = 0L;
     }
     if (commandCase_ == 13) {
       output.writeMessage(13, (io.github.idemsvc.v1.AcquireEventsRequest) command_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceparent_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 14, traceparent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -749,6 +802,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(13, (io.github.idemsvc.v1.AcquireEventsRequest) command_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceparent_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(14, traceparent_);
+    }
     return size;
   }
   @java.lang.Override
@@ -780,6 +836,8 @@ private static final long serialVersionUID = 0L;
       if (!getTimeout()
           .equals(other.getTimeout())) return false;
     }
+    if (!getTraceparent()
+        .equals(other.getTraceparent())) return false;
     if (!getCommandCase().equals(other.getCommandCase())) return false;
     switch (commandCase_) {
       case 2:
@@ -847,6 +905,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + TIMEOUT_FIELD_NUMBER;
       hash = (53 * hash) + getTimeout().hashCode();
     }
+    hash = (37 * hash) + TRACEPARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getTraceparent().hashCode();
     switch (commandCase_) {
       case 2:
         hash = (37 * hash) + CLAIM_EVENT_FIELD_NUMBER;
@@ -1075,6 +1135,7 @@ private static final long serialVersionUID = 0L;
         timeoutBuilder_.dispose();
         timeoutBuilder_ = null;
       }
+      traceparent_ = "";
       commandCase_ = 0;
       command_ = null;
       return this;
@@ -1120,6 +1181,9 @@ private static final long serialVersionUID = 0L;
             ? timeout_
             : timeoutBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.traceparent_ = traceparent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1190,6 +1254,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasTimeout()) {
         mergeTimeout(other.getTimeout());
+      }
+      if (!other.getTraceparent().isEmpty()) {
+        traceparent_ = other.traceparent_;
+        bitField0_ |= 0x00002000;
+        onChanged();
       }
       switch (other.getCommandCase()) {
         case CLAIM_EVENT: {
@@ -1353,6 +1422,11 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 13;
               break;
             } // case 106
+            case 114: {
+              traceparent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3521,6 +3595,103 @@ private static final long serialVersionUID = 0L;
         timeout_ = null;
       }
       return timeoutBuilder_;
+    }
+
+    private java.lang.Object traceparent_ = "";
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+     * none of its commands. What is no trace context is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+     * @return The traceparent.
+     */
+    public java.lang.String getTraceparent() {
+      java.lang.Object ref = traceparent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        traceparent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+     * none of its commands. What is no trace context is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+     * @return The bytes for traceparent.
+     */
+    public com.google.protobuf.ByteString
+        getTraceparentBytes() {
+      java.lang.Object ref = traceparent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        traceparent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+     * none of its commands. What is no trace context is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+     * @param value The traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparent(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      traceparent_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+     * none of its commands. What is no trace context is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTraceparent() {
+      traceparent_ = getDefaultInstance().getTraceparent();
+      bitField0_ = (bitField0_ & ~0x00002000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+     * none of its commands. What is no trace context is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+     * @param value The bytes for traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparentBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      traceparent_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:idemsvc.v1.SessionRequest)

@@ -345,5 +345,27 @@ public interface SessionRequestOrBuilder extends
    */
   com.google.protobuf.DurationOrBuilder getTimeoutOrBuilder();
 
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+   * none of its commands. What is no trace context is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+   * @return The traceparent.
+   */
+  java.lang.String getTraceparent();
+  /**
+   * <pre>
+   * Trace context (W3C traceparent) of whoever asks, as a unary call has it in its metadata: the stream's own metadata speaks for
+   * none of its commands. What is no trace context is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 14 [json_name = "traceparent"];</code>
+   * @return The bytes for traceparent.
+   */
+  com.google.protobuf.ByteString
+      getTraceparentBytes();
+
   io.github.idemsvc.v1.SessionRequest.CommandCase getCommandCase();
 }

@@ -1,0 +1,199 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Kind is what an instrument does.
+type Kind string
+
+// The kinds of instruments.
+const (
+	KindCounter   Kind = "counter"
+	KindGauge     Kind = "gauge"
+	KindHistogram Kind = "histogram"
+)
+
+// Metric defines one instrument. Instruments are made from it and the page of metrics is
+// written from it, so that neither can differ from the other.
+type Metric struct {
+	Name    string
+	Kind    Kind
+	Unit    string // UCUM
+	Text    string // one sentence for people
+	Labels  []Label
+	Buckets []float64 // upper bounds, for histograms
+}
+
+// Label is a dimension of a metric. No label has an unbounded number of values.
+type Label struct {
+	Key  string
+	Text string // its values, or what bounds them
+}
+
+// MaxSeries bounds the combinations of labels of one instrument; what goes beyond is added
+// up under otel.metric.overflow.
+const MaxSeries = 4000
+
+// maxLabels is how many labels a counter or a histogram may have.
+const maxLabels = 4
+
+// series remembers the options for each combination of values, so that counting allocates
+// nothing.
+type series[O any] struct {
+	metric *Metric
+	option func(attribute.Set) O
+
+	mu    sync.RWMutex
+	known map[[maxLabels]string][]O
+}
+
+func (s *series[O]) of(values []string) []O {
+	var key [maxLabels]string
+	copy(key[:], values)
+	s.mu.RLock()
+	o, ok := s.known[key]
+	s.mu.RUnlock()
+	if ok {
+		return o
+	}
+	attrs := make([]attribute.KeyValue, len(s.metric.Labels))
+	for i, l := range s.metric.Labels {
+		attrs[i] = attribute.String(l.Key, key[i])
+	}
+	o = []O{s.option(attribute.NewSet(attrs...))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) < MaxSeries {
+		s.known[key] = o
+	}
+	return o
+}
+
+// Counter counts by labels. A nil one counts nothing.
+type Counter struct {
+	series[metric.AddOption]
+	to metric.Int64Counter
+}
+
+// Add counts n under the values of the labels, in the order of the definition.
+func (c *Counter) Add(ctx context.Context, n int64, values ...string) {
+	if c != nil {
+		c.to.Add(ctx, n, c.of(values)...)
+	}
+}
+
+// Histogram records by labels. A nil one records nothing.
+type Histogram struct {
+	series[metric.RecordOption]
+	to metric.Float64Histogram
+}
+
+// Record records one value under the values of the labels, in the order of the definition.
+func (h *Histogram) Record(ctx context.Context, x float64, values ...string) {
+	if h != nil {
+		h.to.Record(ctx, x, h.of(values)...)
+	}
+}
+
+// Instruments makes instruments from definitions, and gathers what went wrong.
+type Instruments struct {
+	Meter metric.Meter
+	Err   error
+}
+
+// Counter makes a counter.
+func (i *Instruments) Counter(m *Metric) *Counter {
+	c, err := i.Meter.Int64Counter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit))
+	i.failed(m, err)
+	return &Counter{to: c, series: series[metric.AddOption]{
+		metric: m, known: map[[maxLabels]string][]metric.AddOption{},
+		option: func(s attribute.Set) metric.AddOption { return metric.WithAttributeSet(s) },
+	}}
+}
+
+// Histogram makes a histogram.
+func (i *Instruments) Histogram(m *Metric) *Histogram {
+	h, err := i.Meter.Float64Histogram(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithExplicitBucketBoundaries(m.Buckets...))
+	i.failed(m, err)
+	return &Histogram{to: h, series: series[metric.RecordOption]{
+		metric: m, known: map[[maxLabels]string][]metric.RecordOption{},
+		option: func(s attribute.Set) metric.RecordOption { return metric.WithAttributeSet(s) },
+	}}
+}
+
+// Observe tells one value of a metric, under the values of its labels.
+type Observe func(value float64, values ...string)
+
+// Observe asks for a metric's values whenever metrics are read. It must not block.
+func (i *Instruments) Observe(m *Metric, ask func(Observe)) {
+	callback := func(_ context.Context, o metric.Float64Observer) error {
+		ask(func(value float64, values ...string) {
+			attrs := make([]attribute.KeyValue, len(m.Labels))
+			for i, l := range m.Labels {
+				attrs[i] = attribute.String(l.Key, values[i])
+			}
+			o.Observe(value, metric.WithAttributes(attrs...))
+		})
+		return nil
+	}
+	var err error
+	if m.Kind == KindCounter {
+		_, err = i.Meter.Float64ObservableCounter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithFloat64Callback(callback))
+	} else {
+		_, err = i.Meter.Float64ObservableGauge(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithFloat64Callback(callback))
+	}
+	i.failed(m, err)
+}
+
+func (i *Instruments) failed(m *Metric, err error) {
+	if err != nil && i.Err == nil {
+		i.Err = fmt.Errorf("make metric %s: %w", m.Name, err)
+	}
+}
+
+// Other stands for all names beyond the bound of a label.
+const Other = "_other"
+
+// maxNames bounds the names that a label tells apart. They come from callers, who must not
+// be able to fill the memory of whoever keeps metrics.
+const maxNames = 100
+
+// Names bounds the values of labels that callers choose: the first ones that come keep
+// their names, all later ones share [Other]. The zero value is ready.
+type Names struct {
+	mu    sync.RWMutex
+	known map[[2]string]struct{}
+}
+
+// Of is the pair itself, or a pair of [Other] when too many came before.
+func (n *Names) Of(a, b string) (string, string) {
+	key := [2]string{a, b}
+	n.mu.RLock()
+	_, ok := n.known[key]
+	full := len(n.known) >= maxNames
+	n.mu.RUnlock()
+	switch {
+	case ok:
+		return a, b
+	case full:
+		return Other, Other
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil {
+		n.known = map[[2]string]struct{}{}
+	}
+	if len(n.known) >= maxNames {
+		if _, ok := n.known[key]; !ok {
+			return Other, Other
+		}
+	}
+	n.known[key] = struct{}{}
+	return a, b
+}

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/telemetry"
+)
+
+// anomalySpans is how many spans of anomalies are made in a second: whoever forges
+// deliveries by the thousand must not fill the place where traces are kept.
+const anomalySpans = 20
+
+// observeUnary gives a call its span and measures it. A caller's trace context is kept even
+// where nothing is traced here: the log names it.
+func (c *core) observeUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if foreign(info.FullMethod) {
+		return next(ctx, req)
+	}
+	started := time.Now()
+	method := strings.TrimPrefix(info.FullMethod, "/")
+	ctx, span := c.startCall(withRemote(ctx, ""), method)
+	resp, err := next(ctx, req)
+	endCall(span, err)
+	c.meters.called(ctx, method, roadUnary, err, time.Since(started))
+	return resp, err
+}
+
+// startCall starts the span of a call under the trace context that came with it.
+func (c *core) startCall(ctx context.Context, method string, more ...trace.SpanStartOption) (context.Context, trace.Span) {
+	if c.tracer == nil {
+		return ctx, nil
+	}
+	opts := callOptions()[method]
+	if opts == nil {
+		opts = spanOptions(method)
+	}
+	if len(more) > 0 {
+		opts = slices.Concat(opts, more)
+	}
+	return c.tracer.Start(ctx, method, opts...)
+}
+
+// callOptions are what the spans of the contract's methods begin with. Most of these spans
+// are not recorded, and making it anew for each would cost more than all the rest.
+var callOptions = sync.OnceValue(func() map[string][]trace.SpanStartOption {
+	m := map[string][]trace.SpanStartOption{}
+	for _, f := range []protoreflect.FileDescriptor{pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto} {
+		for i := range f.Services().Len() {
+			s := f.Services().Get(i)
+			for j := range s.Methods().Len() {
+				method := string(s.FullName()) + "/" + string(s.Methods().Get(j).Name())
+				m[method] = spanOptions(method)
+			}
+		}
+	}
+	return m
+})
+
+func spanOptions(method string) []trace.SpanStartOption {
+	return []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("rpc.system.name", "grpc"), attribute.String("rpc.method", method)),
+	}
+}
+
+// endCall ends the span of a call, if it has one.
+func endCall(span trace.Span, err error) {
+	if span == nil {
+		return
+	}
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("rpc.response.status_code", codeName(err)))
+		switch codeOf(err) {
+		case codes.Unknown, codes.DeadlineExceeded, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
+			span.SetStatus(otelcodes.Error, codeName(err))
+		default:
+		}
+	}
+	span.End()
+}
+
+// withRemote puts the caller's trace context into the context: the one given, else that of
+// the metadata.
+func withRemote(ctx context.Context, traceparent string) context.Context {
+	carrier := propagation.MapCarrier{}
+	if traceparent != "" {
+		carrier["traceparent"] = traceparent
+	} else {
+		v := metadata.ValueFromIncomingContext(ctx, "traceparent")
+		if len(v) == 0 {
+			return ctx
+		}
+		carrier["traceparent"] = v[0]
+		if s := metadata.ValueFromIncomingContext(ctx, "tracestate"); len(s) > 0 {
+			carrier["tracestate"] = strings.Join(s, ",")
+		}
+	}
+	return propagation.TraceContext{}.Extract(ctx, carrier)
+}
+
+// commandParent is the context of a session's command: its span belongs to the trace of
+// whoever asks for it. The stream's own trace is no parent, since all commands of a long
+// life would be in that one; a command without a trace begins its own, linked to it.
+func commandParent(ctx context.Context, traceparent string) (context.Context, []trace.SpanStartOption) {
+	if traceparent != "" {
+		if with := withRemote(ctx, traceparent); trace.SpanContextFromContext(with).IsValid() {
+			return context.WithValue(with, traceParentKey{}, traceparent), nil
+		}
+	}
+	stream := trace.SpanContextFromContext(withRemote(ctx, ""))
+	if !stream.IsValid() {
+		return ctx, nil
+	}
+	return ctx, []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: stream})}
+}
+
+// traceParentKey holds the trace context of a session's command.
+type traceParentKey struct{}
+
+// itemKey marks the context of a call whose items each have a span of their own.
+type itemKey struct{}
+
+// inItems says that what is decided under the context is an item of the call.
+func inItems(ctx context.Context) context.Context { return context.WithValue(ctx, itemKey{}, true) }
+
+// told puts a decision on the call's span, or on one of its own below it for an item. What
+// must not be missed gets a span even where the call is not recorded: the sampler keeps it.
+func (c *core) told(ctx context.Context, d *decision, started time.Time) {
+	span := trace.SpanFromContext(ctx)
+	switch {
+	case !span.IsRecording():
+		if len(d.anomalies) > 0 {
+			c.anomalySpan(ctx, d, started)
+		}
+	case ctx.Value(itemKey{}) != nil:
+		_, item := c.tracer.Start(ctx, d.call+" item", trace.WithTimestamp(started), trace.WithAttributes(d.attributes()...), trace.WithLinks(d.links...))
+		item.End()
+	default:
+		span.SetAttributes(d.attributes()...)
+		for _, l := range d.links {
+			span.AddLink(l)
+		}
+	}
+}
+
+func (c *core) anomalySpan(ctx context.Context, d *decision, started time.Time) {
+	if !c.anomalies.Allow(time.Now()) {
+		c.meters.spanDropped(ctx)
+		return
+	}
+	_, span := c.tracer.Start(ctx, "anomaly "+d.anomalies[0], trace.WithTimestamp(started), trace.WithAttributes(d.attributes()...), trace.WithLinks(d.links...))
+	span.End()
+}
+
+// linksOf are the traces that a granted later attempt, or a caused event, goes on with: the
+// first delivery's, the attempt's before, and the cause's.
+func linksOf(ctx context.Context, a *idem.ClaimAnswer) []trace.Link {
+	if !a.Granted || a.Event == nil {
+		return nil
+	}
+	here := trace.SpanContextFromContext(ctx).TraceID()
+	var links []trace.Link
+	add := func(traceparent, what string) {
+		sc := parseTrace(traceparent)
+		if !sc.IsValid() || sc.TraceID() == here {
+			return
+		}
+		for _, l := range links {
+			if l.SpanContext.SpanID() == sc.SpanID() {
+				return
+			}
+		}
+		links = append(links, trace.Link{SpanContext: sc, Attributes: []attribute.KeyValue{attrLink.String(what)}})
+	}
+	add(a.Event.Facts.TraceParent, "first_delivery")
+	add(a.PreviousTrace, "previous_attempt")
+	add(a.Event.Facts.CauseTrace, "cause")
+	return links
+}
+
+// followCause takes the correlation and the trace of the event that caused this one, where
+// that is named: the correlation unless it was told, the trace where somebody records it.
+// The cause is looked up for nothing else, and what cannot be found is left out.
+func (c *core) followCause(ctx context.Context, cmd *idem.Claim, told bool) {
+	f := &cmd.Facts
+	if f.CauseEventID == "" || (told && !parseTrace(f.TraceParent).IsSampled()) {
+		return
+	}
+	cause, err := c.store.Facts(ctx, idem.EventRef{Namespace: cmd.Key.Namespace, Source: f.CauseSource, EventID: f.CauseEventID})
+	if err != nil {
+		c.log.DebugContext(ctx, "the causing event could not be looked up", "error", err)
+		return
+	}
+	if cause == nil {
+		return
+	}
+	f.CauseTrace = cause.TraceParent
+	if !told && cause.Correlation != "" {
+		f.Correlation = cause.Correlation
+	}
+}
+
+func parseTrace(traceparent string) trace.SpanContext {
+	if traceparent == "" {
+		return trace.SpanContext{}
+	}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent}))
+}
+
+// anomaliesOfError are the findings in a refusal by the rules.
+func anomaliesOfError(err *idem.Error) []string {
+	switch err.Code {
+	case idem.CodeClaimLost:
+		return []string{telemetry.AnomalyClaimLost}
+	case idem.CodeEffectLost:
+		return []string{telemetry.AnomalyLateEffect}
+	default:
+		return nil
+	}
+}
