@@ -163,6 +163,9 @@ func (g *claimGate) order() Decision {
 			return refuse(&Error{Code: CodeUnknownMach, Field: "ordering.transition.machine", Detail: "no policy defines this state machine"})
 		}
 	}
+	if o.Mode == Sequential && g.w.guess() {
+		return reread() // a guess knows nothing of the versions before it
+	}
 	id := o.Resource.ID()
 	r := g.w.resource(id, o.Resource)
 	if err := checkKind(r, o); err != nil {

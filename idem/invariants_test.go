@@ -323,7 +323,8 @@ func (j *judge) receive(c *idem.Receive) {
 func (j *judge) claim(c *idem.Claim) {
 	a, ok := j.d.Answer.(*idem.ClaimAnswer)
 	if !ok {
-		j.need(j.d.Err != nil && j.d.Err.Code == idem.CodeKindMismatch, "total", "a claim was refused")
+		absent := !c.Acquisition.IsZero() && j.n.ev[j.o.ev] == nil // it makes no record
+		j.need(j.d.Err != nil && (j.d.Err.Code == idem.CodeKindMismatch || absent && j.d.Err.Code == idem.CodeNotFound), "total", "a claim was refused")
 		return
 	}
 	i := int(j.o.ev)
@@ -575,6 +576,9 @@ func (j *judge) failed(c *idem.Fail) {
 		j.need(e.State == idem.FailedTerminal || (replay && e.State == e.SettledAs), "outcome of a failure", "a terminal failure came to %v", e.State)
 	case before.State == idem.DeadLettered:
 		j.need(e.State == idem.DeadLettered, "end states stay", "a late failure took a dead letter to %v", e.State)
+		w.counted = e.Attempts
+	case before.ReplayDied: // as a dead letter: its attempts were used up
+		j.need(e.State == e.SettledAs, "end states stay", "a late failure took a replay that died to %v", e.State)
 		w.counted = e.Attempts
 	case c.Error.Kind == idem.NotYet:
 		w.counted--
