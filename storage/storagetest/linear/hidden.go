@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // silent is a state that comes after another by something of which no answer tells.
 type silent struct {
-	after time.Duration // it was committed after that
+	after time.Duration // it was decided or committed after that
 	s     *state
 }
 
@@ -38,22 +39,25 @@ func (m *model) successors(s *state) []silent {
 		return s.next
 	}
 	s.expanded = true
+	add := func(after time.Duration, n *state) {
+		if n != nil && m.useful(s, n) {
+			s.next = append(s.next, silent{after, m.intern(n)})
+		}
+	}
 	for id := range m.p.ids {
 		if r := m.rows[rowKey{id, s.version(id) + 1}]; r != nil && !m.told[r] {
 			for _, n := range m.hidden(s, r) {
-				s.next = append(s.next, silent{m.p.clock(r.At), m.intern(n)})
+				add(m.p.clock(r.At), n)
 			}
-			for _, n := range m.hiddenNotes(s, r) {
-				s.next = append(s.next, silent{0, m.intern(n)})
-			}
-			if n := m.noted(s, r, r.At); n != nil {
-				s.next = append(s.next, silent{m.p.clock(r.At), m.intern(n)})
+			add(m.p.clock(r.At), m.noted(s, r, r.At))
+			if _, decided := s.pending[r]; !decided {
+				for d, after := range m.hiddenNotes(s, r) {
+					s.next = append(s.next, silent{after, m.intern(s.noting(r, d))})
+				}
 			}
 		}
 		if l := m.nextLease(s, id); l != nil && !m.heard[l] {
-			if n := m.lease(s, l); n != nil {
-				s.next = append(s.next, silent{m.p.clock(l.At), m.intern(n)})
-			}
+			add(m.p.clock(l.At), m.lease(s, l))
 		}
 	}
 	return s.next
@@ -91,26 +95,28 @@ func (m *model) hidden(s *state, r *Row) (out []*state) {
 	return out
 }
 
-// hiddenNotes are the states in which a call that may have been carried out unheard has
-// been decided, and has yet to make the entry.
-func (m *model) hiddenNotes(s *state, r *Row) (out []*state) {
-	if _, decided := s.pending[r]; decided {
-		return nil
-	}
-	for _, c := range m.maybe {
-		if !c.during(r.At, lingers) || c.Command.Subject() != r.ID {
-			continue
-		}
-		for _, cmd := range c.commands() {
-			for _, now := range m.instants(s, c.InvokedAt, r.At) {
-				d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
-				if !d.Reread && makes(&d, r) && rests(d.Answer) {
-					out = append(out, s.noting(r, &d))
+// hiddenNotes are what a call that may have been carried out unheard may have been decided
+// to, and since when, where the entry is yet to be made.
+func (m *model) hiddenNotes(s *state, r *Row) iter.Seq2[*idem.Decision, time.Duration] {
+	return func(yield func(*idem.Decision, time.Duration) bool) {
+		for _, c := range m.maybe {
+			if !c.during(r.At, lingers) || c.Command.Subject() != r.ID {
+				continue
+			}
+			for _, cmd := range c.commands() {
+				for _, now := range m.instants(s, c.InvokedAt, r.At) {
+					d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
+					if d.Reread || !makes(&d, r) || d.Event == nil || !rests(d.Answer, d.Event.New) {
+						continue
+					}
+					d.Answer = nil // nobody heard of it
+					if !yield(&d, c.Invoked) {
+						return
+					}
 				}
 			}
 		}
 	}
-	return out
 }
 
 func makes(d *idem.Decision, r *Row) bool {

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -9,16 +10,23 @@ import (
 // A claim that is not given because of others (their lane, their version, their end) leaves
 // a note of that on its own record, and nothing else. The write tests that record, and not
 // what the others have come to meanwhile: the decision and its note are two points of the
-// call's time. It is the same with what became of side effects, which a claim is told of at
-// its grant and which decides how a failure is taken.
+// call's time. It is the same with the predecessors of a version that is given, and with
+// what became of side effects, which a claim is told of at its grant and which decides how
+// a failure is taken. All of that holds as well for what was done without an answer, by a
+// call that was told in the end or by one that never was.
 
-// rests reports whether an answer may rest on records that its own write does not test.
-func rests(a idem.Answer) bool {
+// rests reports whether an answer may rest on records that its own write does not test; e
+// is the event's record as written.
+func rests(a idem.Answer, e *idem.Event) bool {
+	if e == nil {
+		return false
+	}
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
-		return len(a.Effects) > 0 || !a.Granted && !a.Reentered && a.Event != nil && a.Event.Ordering != nil
+		o := e.Ordering
+		return len(a.Effects) > 0 || o != nil && !a.Reentered && (!a.Granted || o.Mode == idem.Sequential)
 	case *idem.EndAnswer:
-		return !a.Already && a.Event != nil && a.Event.Effects > 0
+		return !a.Already && e.Effects > 0
 	default:
 		return false
 	}
@@ -26,13 +34,13 @@ func rests(a idem.Answer) bool {
 
 // notes reports whether the call may have been written later than it was decided.
 func (c *Call) notes(rows []*Row) bool {
-	return c.Answer != nil && rests(c.Answer) && slices.ContainsFunc(rows, func(r *Row) bool {
+	return rests(c.Answer, eventIn(c.Answer)) && slices.ContainsFunc(rows, func(r *Row) bool {
 		return r.ID == c.Command.Subject() && r.At == moment(c.Answer)
 	})
 }
 
 // noting is the state in which something has been decided: d is still to be written, nil
-// where nothing is left to write. It is for a call, or for an entry of the journal that no
+// where there is nothing to write. It is for a call, or for an entry of the journal that no
 // answer tells of.
 func (s *state) noting(of any, d *idem.Decision) *state {
 	n := s.clone()
@@ -67,6 +75,47 @@ func (m *model) noted(s *state, of any, at idem.Instant) *state {
 	}
 	delete(n.pending, of)
 	return n
+}
+
+// useful reports whether the search must go on from what a step left: not where something
+// decided can no longer be written, and not where it could as well be decided after the
+// step, which is another order of the same. What only decides, as a step, does not count:
+// of two decisions one comes last.
+func (m *model) useful(s, n *state) bool {
+	for of, d := range s.pending {
+		if _, still := n.pending[of]; !still || d == nil {
+			continue
+		}
+		if !n.unchanged(d) || m.decides(n, of, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// decides reports whether a state without the decision leads to it.
+func (m *model) decides(s *state, of any, d *idem.Decision) bool {
+	s = s.clone()
+	delete(s.pending, of)
+	switch of := of.(type) {
+	case *Row:
+		for x := range m.hiddenNotes(s, of) {
+			if reflect.DeepEqual(x, d) {
+				return true
+			}
+		}
+	case *Call:
+		at := moment(of.Answer)
+		for _, cmd := range of.commands() {
+			for _, now := range m.instants(s, of.InvokedAt, at) {
+				list, _ := m.decided(s, of, cmd, now, at)
+				if slices.ContainsFunc(list, func(n *state) bool { return reflect.DeepEqual(n.pending[of], d) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // rebased is a decision that keeps the lease which its record has by now.

@@ -129,21 +129,24 @@ func (c *Call) tells(r *Row) bool {
 
 // versionIn is the row version of a record that an answer shows.
 func versionIn(a idem.Answer, id idem.ID) int64 {
-	var e *idem.Event
-	switch a := a.(type) {
-	case *idem.ClaimAnswer:
-		e = a.Event
-	case *idem.EndAnswer:
-		e = a.Event
-	case *idem.ExtendAnswer:
-		e = a.Event
-	case *idem.EffectAnswer:
-		if a.Effect != nil && a.Effect.ID() == id {
-			return a.Effect.Version
-		}
+	if f, ok := a.(*idem.EffectAnswer); ok && f.Effect != nil && f.Effect.ID() == id {
+		return f.Effect.Version
 	}
-	if e != nil && e.ID() == id {
+	if e := eventIn(a); e != nil && e.ID() == id {
 		return e.Version
 	}
 	return 0
+}
+
+// eventIn is the event's record that an answer shows, nil for none.
+func eventIn(a idem.Answer) *idem.Event {
+	switch a := a.(type) {
+	case *idem.ClaimAnswer:
+		return a.Event
+	case *idem.EndAnswer:
+		return a.Event
+	case *idem.ExtendAnswer:
+		return a.Event
+	}
+	return nil
 }

@@ -21,8 +21,8 @@ type state struct {
 
 	leases map[idem.ID]int // how many of the new ends of a record's lease have come
 
-	// pending are the notes that were decided and are not written yet; nil for one that
-	// was written at once.
+	// pending are the notes that were decided and are not written yet; nil for one that has
+	// nothing to write.
 	pending map[any]*idem.Decision
 
 	hash uint64

@@ -53,11 +53,11 @@ func (m *model) step(s *state, op any) []*state {
 	if out, ok := m.steps[k]; ok {
 		return out
 	}
-	out := m.act(s, op)
+	out := m.acted(s, op)
 	nothing := slices.Contains(out, s)
 	if !nothing || !m.reads(op) { // otherwise what was unheard may as well happen later
 		for _, t := range m.unheard(s, m.end(op)) {
-			for _, n := range m.act(t, op) {
+			for _, n := range m.acted(t, op) {
 				if !nothing || n != t {
 					out = append(out, n)
 				}
@@ -112,6 +112,15 @@ func (m *model) end(op any) time.Duration {
 	default:
 		return math.MaxInt64
 	}
+}
+
+// acted are the states that an operation leads to at once and that matter.
+func (m *model) acted(s *state, op any) []*state {
+	out := m.act(s, op)
+	if x, ok := op.(opCall); ok && m.notes[x.c] || len(s.pending) == 0 {
+		return out // it only decides
+	}
+	return slices.DeleteFunc(out, func(n *state) bool { return !m.useful(s, n) })
 }
 
 // act gives the states that an operation leads to at once.
@@ -187,16 +196,16 @@ func (m *model) decided(s *state, c *Call, cmd idem.Command, now, at idem.Instan
 		return nil, why
 	}
 	if m.notes[c] {
-		out = append(out, s.noting(c, &d))
+		if !d.Writes() {
+			return []*state{s.noting(c, nil)}, ""
+		}
+		return []*state{s.noting(c, &d)}, ""
 	}
 	n, why := m.written(s, &d, at, fence)
 	if why != "" {
-		return out, why
+		return nil, why
 	}
-	if m.notes[c] {
-		n = n.noting(c, nil)
-	}
-	return append(out, n), ""
+	return []*state{n}, ""
 }
 
 // fenceOf is the fence that the journal says was drawn for a decision, if it says that the
