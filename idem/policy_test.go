@@ -63,8 +63,7 @@ func TestSettingsAndPolicyAreTheSame(t *testing.T) {
 
 func fieldsOf(prefix string, t reflect.Type) []string {
 	var out []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		if f.Type == reflect.TypeFor[idem.Backoff]() {
 			out = append(out, fieldsOf(f.Name+".", f.Type)...)
 		} else {

@@ -184,7 +184,7 @@ func (c *cli) policyApply(dryRun bool) (settings, action) {
 			req.Namespace = file.Namespace
 		}
 		if base >= 0 {
-			req.BaseVersion = proto.Int32(int32(base)) //nolint:gosec // checked
+			req.BaseVersion = new(int32(base)) //nolint:gosec // checked
 		}
 		if req.Policies, err = policypb.Policies(file.Rules); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,7 +155,7 @@ func TestWrittenCanBeRead(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "rules") {
 			r := idem.Rule{Consumer: name.Draw(t, "consumer"), Source: name.Draw(t, "source"), Set: map[string]string{}}
 			for _, s := range idem.Settings {
-				choices := append(values[s.Kind], s.Choices...)
+				choices := slices.Concat(values[s.Kind], s.Choices)
 				if strings.HasPrefix(s.Name, "retain") || s.Name == "backoff_base" || s.Name == "max_lease" || s.Name == "longest_resend" || !rapid.Bool().Draw(t, s.Name) {
 					continue
 				}

@@ -53,8 +53,8 @@ var (
 	otherHex   = strings.Repeat("AB", 32)
 )
 
-func standard(make func(...string) *webhook.Provider) shape {
-	return shape{make: make, other: otherWhsec, header: map[string]string{"webhook-id": "{id}"}, body: `{"type":"user.created","data":{"id":"{id}"}}`}
+func standard(provider func(...string) *webhook.Provider) shape {
+	return shape{make: provider, other: otherWhsec, header: map[string]string{"webhook-id": "{id}"}, body: `{"type":"user.created","data":{"id":"{id}"}}`}
 }
 
 var shapes = map[string]shape{

@@ -2,9 +2,10 @@ package memory
 
 import (
 	"context"
-	"github.com/idemsvc/idemsvc/storage"
 	"maps"
 	"slices"
+
+	"github.com/idemsvc/idemsvc/storage"
 )
 
 // Policies implements [storage.Policies].

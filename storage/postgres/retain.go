@@ -174,8 +174,8 @@ func (r *retaining) look(ctx context.Context, gone *storage.Retention) (next boo
 		gone.Partitions = n
 		return n == 0, err
 	}
-	shortest, any := r.shortest()
-	if !any {
+	shortest, some := r.shortest()
+	if !some {
 		return true, nil
 	}
 	var blocks int64
@@ -207,11 +207,11 @@ func (r *retaining) shortest() (time.Duration, bool) {
 	book := r.s.book.book.Load()
 	switch r.place {
 	case placeEvents:
-		short, any := book.Shortest(keepEvents)
+		short, some := book.Shortest(keepEvents)
 		if longest, p := r.payloadsApart(); longest != 0 && p < short {
-			short, any = p, true
+			short, some = p, true
 		}
-		return short, any
+		return short, some
 	case placeEffects:
 		return book.Shortest(func(p *idem.Policy) time.Duration { return p.KeepEffects })
 	default:
@@ -230,11 +230,11 @@ func (r *retaining) payloadsApart() (longest, shortest time.Duration) {
 		return 1 << 62, 0
 	}
 	book := r.s.book.book.Load()
-	shortest, any := book.Shortest(keepPayloads)
-	if longest = book.Longest(keepPayloads); longest == 0 && any {
+	shortest, some := book.Shortest(keepPayloads)
+	if longest = book.Longest(keepPayloads); longest == 0 && some {
 		longest = 1 << 62 // some are kept for ever
 	}
-	if !any || longest == shortest {
+	if !some || longest == shortest {
 		return 0, 0
 	}
 	return longest, shortest

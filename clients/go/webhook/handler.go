@@ -116,7 +116,6 @@ type arrival struct {
 	id       string    // of the request, for the log and the service
 	began    time.Time // by the monotonic clock
 	signedAt time.Time
-	late     bool
 
 	mu    sync.Mutex // the log of the time may come at any moment
 	items []*Item

@@ -100,6 +100,7 @@ func TestTheServiceIsAwayUnderLoad(t *testing.T) {
 }
 
 func awayUnderLoad(t *testing.T, spool bool) {
+	t.Helper()
 	const senders, each = 8, 50
 	o := newOutage(t)
 	// A claim whose answer is lost with the server holds its event for a lease.

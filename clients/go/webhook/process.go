@@ -140,7 +140,7 @@ func (h *Handler) process(ctx context.Context, tasks []*task) error {
 			}
 			blocked = nil
 		}
-		pending = append(blocked, later...)
+		pending = slices.Concat(blocked, later)
 	}
 	return nil
 }

@@ -122,8 +122,7 @@ func openSpool(cfg spoolConfig, log *slog.Logger) (*spool, error) {
 	}
 	s := &spool{cfg: cfg, log: log, lock: lock, kick: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
 	if err := s.load(); err != nil {
-		s.closeFiles()
-		return nil, err
+		return nil, errors.Join(err, s.closeFiles())
 	}
 	s.writer.Go(s.write)
 	signal(s.ready)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -57,10 +58,8 @@ func (p *paths) value(expr string) (value, error) {
 		v.from, rest, root = fromBody, rest[len("body:"):], p.body
 	}
 	steps := strings.Split(rest, ".")
-	for _, step := range steps {
-		if step == "" {
-			return v, fmt.Errorf("the path %q has an empty step", expr)
-		}
+	if slices.Contains(steps, "") {
+		return v, fmt.Errorf("the path %q has an empty step", expr)
 	}
 	n := root.at(steps)
 	if n.slot < 0 {
