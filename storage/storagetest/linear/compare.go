@@ -52,6 +52,7 @@ func addressable(v any) reflect.Value {
 var (
 	bytesType   = reflect.TypeFor[[]byte]()
 	eventType   = reflect.TypeFor[idem.Event]()
+	effectType  = reflect.TypeFor[idem.EffectAnswer]()
 	claimType   = reflect.TypeFor[idem.ClaimAnswer]()
 	effectsType = reflect.TypeFor[[]*idem.Effect]()
 )
@@ -119,6 +120,7 @@ func (c *comparison) fields(got, want reflect.Value) {
 			if (got.Field(i).Int() == 0) != (want.Field(i).Int() == 0) {
 				c.differ(got.Field(i), want.Field(i))
 			}
+		case t == effectType && f.Name == "Late": // by the lease as the replica remembers it, which is ended by hand here
 		default:
 			c.value(got.Field(i), want.Field(i))
 		}
