@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -105,13 +106,18 @@ func (m *model) claims(t *rapid.T, ordered bool) {
 	}
 	m.do(key.ID(), text, func(*side) idem.Command {
 		own := c
-		own.Facts.PayloadHash = append([]byte(nil), c.Facts.PayloadHash...)
-		if c.Ordering != nil {
-			o := *c.Ordering
-			own.Ordering = &o
-		}
+		apart(&own.Facts, &own.Ordering)
 		return &own
 	})
+}
+
+// apart makes copies of what a command points to, so that the two sides share nothing.
+func apart(f *idem.Facts, o **idem.Ordering) {
+	f.PayloadHash = bytes.Clone(f.PayloadHash)
+	if *o != nil {
+		c := **o
+		*o = &c
+	}
 }
 
 // ordering draws a resource of the consumer and a version of it.

@@ -29,11 +29,7 @@ func (m *model) receive(t *rapid.T) {
 	}
 	m.do(key.ID(), text, func(*side) idem.Command {
 		own := c
-		own.Facts.PayloadHash = append([]byte(nil), c.Facts.PayloadHash...)
-		if c.Ordering != nil {
-			o := *c.Ordering
-			own.Ordering = &o
-		}
+		apart(&own.Facts, &own.Ordering)
 		return &own
 	})
 }
@@ -54,11 +50,7 @@ func (m *model) acquire(t *rapid.T) {
 	c.Facts.Kind = idem.ConsumerRequeue
 	m.do(key.ID(), fmt.Sprintf("acquire %s by %s", eventName(key), c.Claimant), func(*side) idem.Command {
 		own := c
-		own.Facts.PayloadHash = append([]byte(nil), c.Facts.PayloadHash...)
-		if c.Ordering != nil {
-			o := *c.Ordering
-			own.Ordering = &o
-		}
+		apart(&own.Facts, &own.Ordering)
 		return &own
 	})
 }
