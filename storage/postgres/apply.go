@@ -175,32 +175,13 @@ func (it *item) finish(r storage.Result) {
 func (s *Store) start(it *item) {
 	switch c := it.cmd.(type) {
 	case *idem.Receive:
-		s.startReceipt(it, c)
+		s.guessNew(it, c.Key, s.rememberedSeries)
 	case *idem.Claim:
 		if !c.Acquisition.IsZero() { // there is a record
 			it.read = needAll
 			return
 		}
-		_, known := s.events.get(it.id)
-		it.blind = !known
-		otherwise := needEvent
-		if c.Ordering != nil {
-			otherwise = needAll
-		}
-		if known || s.odds.high() {
-			it.read = otherwise
-			return
-		}
-		w := &idem.World{SeenVerified: s.sources.verified(c.Key)}
-		if c.Ordering != nil {
-			r := s.guessResource(it)
-			if r == nil {
-				it.read = needAll
-				return
-			}
-			w.Resources = map[idem.ID]*idem.Resource{r.Key.ID(): r}
-		}
-		s.guess(it, w, otherwise)
+		s.guessNew(it, c.Key, s.guessResource)
 	case *idem.Check:
 		r := s.guessResource(it)
 		if r == nil {
@@ -241,6 +222,31 @@ func (s *Store) start(it *item) {
 		}
 		s.guess(it, w, needEvent)
 	}
+}
+
+// guessNew guesses that nothing is known of the event that a delivery brings; resource is
+// the guess for what it is ordered by, nil where that must be read.
+func (s *Store) guessNew(it *item, key idem.EventKey, resource func(*item) *idem.Resource) {
+	_, known := s.events.get(it.id)
+	it.blind = !known
+	otherwise := needEvent
+	if it.order != nil {
+		otherwise = needAll
+	}
+	if known || s.odds.high() {
+		it.read = otherwise
+		return
+	}
+	w := &idem.World{SeenVerified: s.sources.verified(key)}
+	if it.order != nil {
+		r := resource(it)
+		if r == nil {
+			it.read = needAll
+			return
+		}
+		w.Resources = map[idem.ID]*idem.Resource{r.Key.ID(): r}
+	}
+	s.guess(it, w, otherwise)
 }
 
 // guessResource is the guess for the resource that an item names: its record as this

@@ -6,30 +6,15 @@ import (
 	"github.com/idemsvc/idemsvc/idem"
 )
 
-// startReceipt guesses that nothing is known of the event. Of its resource it asks only what
-// the series is, which never changes once it is fixed: a record that this replica remembers
-// is as good as the stored one.
-func (s *Store) startReceipt(it *item, c *idem.Receive) {
-	_, known := s.events.get(it.id)
-	it.blind = !known
-	otherwise := needEvent
-	if c.Ordering != nil {
-		otherwise = needAll
+// rememberedSeries is the guess for the resource that a receipt names. It asks only what the
+// series is, which never changes once it is fixed: a record that this replica remembers is as
+// good as the stored one.
+func (s *Store) rememberedSeries(it *item) *idem.Resource {
+	r, ok := s.resources.get(it.order.Resource.ID())
+	if !ok || r.Kind == idem.NoVersion {
+		return nil
 	}
-	if known || s.odds.high() {
-		it.read = otherwise
-		return
-	}
-	w := &idem.World{SeenVerified: s.sources.verified(c.Key)}
-	if c.Ordering != nil {
-		r, ok := s.resources.get(c.Ordering.Resource.ID())
-		if !ok || r.Kind == idem.NoVersion {
-			it.read = needAll
-			return
-		}
-		w.Resources = map[idem.ID]*idem.Resource{r.Key.ID(): r}
-	}
-	s.guess(it, w, otherwise)
+	return r
 }
 
 // rejected reports whether the answer is that a delivery is not genuine.
