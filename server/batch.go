@@ -143,6 +143,7 @@ func (s *idempotency) claimBatch(ctx context.Context, req *pb.ClaimEventsRequest
 		}
 		b.add(i, s.claimCommand(ctx, one, in))
 	}
+	s.correlate(ctx, b.cmds...)
 	return b
 }
 

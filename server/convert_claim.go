@@ -28,7 +28,6 @@ func (c *core) claimCommand(ctx context.Context, req *pb.ClaimEventRequest, in i
 		Lease: req.GetLease().AsDuration(), Stale: idem.StaleClaim(req.GetStaleClaim()), //nolint:gosec // validated
 		AcceptReplay: req.GetAcceptReplay(), Payload: e.GetPayload(),
 	}
-	c.followCause(ctx, cmd, e.GetCorrelationId() != "" || in.correlation != "")
 	if o := req.GetOrdering(); o != nil {
 		ordering := toOrdering(req.GetNamespace(), req.GetConsumer(), e.GetResource(), o.GetVersion(), o.GetMode(), o.GetTransition())
 		cmd.Ordering = &ordering

@@ -29,9 +29,6 @@ func toFacts(e *pb.Event, d *pb.Delivery, in incoming) idem.Facts {
 	if f.Correlation == "" {
 		f.Correlation = in.correlation
 	}
-	if f.Correlation == "" {
-		f.Correlation = e.GetEventId()
-	}
 	return f
 }
 

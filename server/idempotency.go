@@ -31,6 +31,7 @@ func (s *idempotency) ClaimEvent(ctx context.Context, req *pb.ClaimEventRequest)
 		return nil, err
 	}
 	cmd := s.claimCommand(ctx, req, incomingOf(ctx))
+	s.correlate(ctx, cmd)
 	a, err := s.claim(ctx, cmd, boundedWait(ctx, req.GetWait().AsDuration()))
 	if err != nil {
 		return nil, err

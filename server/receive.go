@@ -43,6 +43,7 @@ func (c *core) receiveCommands(ctx context.Context, req *pb.ReceiveEventRequest)
 		}
 		cmds[i] = cmd
 	}
+	c.correlate(ctx, cmds...)
 	return cmds
 }
 

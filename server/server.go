@@ -115,6 +115,9 @@ func options(cfg *Config, c *core, d *drain) []grpc.ServerOption {
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
 	}
+	if cfg.TracerProvider != nil {
+		opts = append(opts, grpc.StatsHandler(calls(cfg.TracerProvider)))
+	}
 	return opts
 }
 

@@ -24,10 +24,10 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 	}()
 	method := commandMethod(req)
 	ctx, more := commandParent(ctx, req.GetTraceparent())
-	ctx, span := s.startCall(ctx, method, more...)
+	ctx, span := s.startCommand(ctx, method, more...)
 	var err error = &refusal{reason: pb.ErrorReason_ERROR_REASON_INTERNAL} // unless it is answered
 	defer func() {
-		endCall(span, err)
+		endCommand(span, err)
 		s.meters.called(ctx, method, roadSession, err, time.Since(started))
 	}()
 	if err = s.command(ctx, req, resp); err != nil {
@@ -57,13 +57,16 @@ var commandMethods = sync.OnceValue(func() map[protoreflect.FieldNumber]string {
 	return m
 })
 
+// noCommand is what a command is called that this server does not know.
+const noCommand = "idemsvc.v1.IdempotencyService/Session"
+
 // commandMethod is the full name of the unary method that a command stands for.
 func commandMethod(req *pb.SessionRequest) string {
 	m := req.ProtoReflect()
 	if fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("command")); fd != nil {
 		return commandMethods()[fd.Number()]
 	}
-	return "idemsvc.v1.IdempotencyService/Session"
+	return noCommand
 }
 
 // command authorises and bounds a command, and sends it on its road.

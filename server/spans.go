@@ -7,14 +7,16 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/attribute"
 	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/grpc/stats"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	"github.com/idemsvc/idemsvc/idem"
@@ -25,48 +27,48 @@ import (
 // deliveries by the thousand must not fill the place where traces are kept.
 const anomalySpans = 20
 
-// observeUnary gives a call its span and measures it. A caller's trace context is kept even
-// where nothing is traced here: the log names it.
+// calls makes the span of each call of the contract, under the trace context that came with
+// it. A session has none: it may live for days, and its commands have spans of their own.
+// What a call took is measured with the sessions' commands, by [meters.called].
+func calls(tracers trace.TracerProvider) stats.Handler {
+	return otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(tracers), otelgrpc.WithMeterProvider(noop.NewMeterProvider()), otelgrpc.WithPropagators(propagation.TraceContext{}),
+		otelgrpc.WithFilter(func(i *stats.RPCTagInfo) bool {
+			return !foreign(i.FullMethodName) && i.FullMethodName != pb.IdempotencyService_Session_FullMethodName
+		}),
+	)
+}
+
+// observeUnary measures a call. A caller's trace context is kept even where nothing is
+// traced here: the log names it.
 func (c *core) observeUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if foreign(info.FullMethod) {
 		return next(ctx, req)
 	}
 	started := time.Now()
-	method := strings.TrimPrefix(info.FullMethod, "/")
-	ctx, span := c.startCall(withRemote(ctx, ""), method)
+	if c.tracer == nil {
+		ctx = withRemote(ctx, "")
+	}
 	resp, err := next(ctx, req)
-	endCall(span, err)
-	c.meters.called(ctx, method, roadUnary, err, time.Since(started))
+	c.meters.called(ctx, strings.TrimPrefix(info.FullMethod, "/"), roadUnary, err, time.Since(started))
 	return resp, err
 }
 
-// startCall starts the span of a call under the trace context that came with it.
-func (c *core) startCall(ctx context.Context, method string, more ...trace.SpanStartOption) (context.Context, trace.Span) {
+// startCommand starts the span of a session's command, as that of the unary method that it
+// stands for.
+func (c *core) startCommand(ctx context.Context, method string, more ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if c.tracer == nil {
 		return ctx, nil
 	}
-	opts := callOptions()[method]
-	if opts == nil {
-		opts = spanOptions(method)
-	}
-	if len(more) > 0 {
-		opts = slices.Concat(opts, more)
-	}
-	return c.tracer.Start(ctx, method, opts...)
+	return c.tracer.Start(ctx, method, slices.Concat(commandOptions()[method], more)...)
 }
 
-// callOptions are what the spans of the contract's methods begin with. Most of these spans
-// are not recorded, and making it anew for each would cost more than all the rest.
-var callOptions = sync.OnceValue(func() map[string][]trace.SpanStartOption {
-	m := map[string][]trace.SpanStartOption{}
-	for _, f := range []protoreflect.FileDescriptor{pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto} {
-		for i := range f.Services().Len() {
-			s := f.Services().Get(i)
-			for j := range s.Methods().Len() {
-				method := string(s.FullName()) + "/" + string(s.Methods().Get(j).Name())
-				m[method] = spanOptions(method)
-			}
-		}
+// commandOptions are what the spans of commands begin with. Most of these spans are not
+// recorded, and making it anew for each would cost more than all the rest.
+var commandOptions = sync.OnceValue(func() map[string][]trace.SpanStartOption {
+	m := map[string][]trace.SpanStartOption{noCommand: spanOptions(noCommand)}
+	for _, method := range commandMethods() {
+		m[method] = spanOptions(method)
 	}
 	return m
 })
@@ -78,8 +80,8 @@ func spanOptions(method string) []trace.SpanStartOption {
 	}
 }
 
-// endCall ends the span of a call, if it has one.
-func endCall(span trace.Span, err error) {
+// endCommand ends the span of a command, if it has one.
+func endCommand(span trace.Span, err error) {
 	if span == nil {
 		return
 	}
@@ -191,28 +193,6 @@ func linksOf(ctx context.Context, a *idem.ClaimAnswer) []trace.Link {
 	add(a.PreviousTrace, "previous_attempt")
 	add(a.Event.Facts.CauseTrace, "cause")
 	return links
-}
-
-// followCause takes the correlation and the trace of the event that caused this one, where
-// that is named: the correlation unless it was told, the trace where somebody records it.
-// The cause is looked up for nothing else, and what cannot be found is left out.
-func (c *core) followCause(ctx context.Context, cmd *idem.Claim, told bool) {
-	f := &cmd.Facts
-	if f.CauseEventID == "" || (told && !parseTrace(f.TraceParent).IsSampled()) {
-		return
-	}
-	cause, err := c.store.Facts(ctx, idem.EventRef{Namespace: cmd.Key.Namespace, Source: f.CauseSource, EventID: f.CauseEventID})
-	if err != nil {
-		c.log.DebugContext(ctx, "the causing event could not be looked up", "error", err)
-		return
-	}
-	if cause == nil {
-		return
-	}
-	f.CauseTrace = cause.TraceParent
-	if !told && cause.Correlation != "" {
-		f.Correlation = cause.Correlation
-	}
 }
 
 func parseTrace(traceparent string) trace.SpanContext {

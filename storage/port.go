@@ -68,9 +68,9 @@ type Reader interface {
 	// Events finds the records of an event for all its consumers. An empty source finds
 	// it under every source, through the lookup index, whose lag is in the answer.
 	Events(ctx context.Context, namespace, source, eventID string) (Found, error)
-	// Facts are what the first delivery of an event said, whichever consumer it was for; nil
-	// where the event is not known.
-	Facts(ctx context.Context, ref idem.EventRef) (*idem.Facts, error)
+	// Facts are what the first deliveries of several events said, whichever consumers they were
+	// for, of those events that are known.
+	Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error)
 	// Lookup finds events by a value of the given kind.
 	Lookup(ctx context.Context, q Query) (Found, error)
 	// Unfinished lists events that are not finished, oldest first.

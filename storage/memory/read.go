@@ -17,18 +17,24 @@ func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (
 }
 
 // Facts implements [storage.Reader].
-func (s *Store) Facts(ctx context.Context, ref idem.EventRef) (*idem.Facts, error) {
-	found, err := s.Events(ctx, ref.Namespace, ref.Source, ref.EventID)
-	if err != nil || len(found.Views) == 0 {
-		return nil, err
-	}
-	oldest := found.Views[0].Event
-	for _, v := range found.Views {
-		if v.Event.CreatedAt < oldest.CreatedAt {
-			oldest = v.Event
+func (s *Store) Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error) {
+	out := make(map[idem.EventRef]*idem.Facts, len(refs))
+	for _, ref := range refs {
+		found, err := s.Events(ctx, ref.Namespace, ref.Source, ref.EventID)
+		if err != nil {
+			return nil, err
+		}
+		var oldest *idem.Event
+		for _, v := range found.Views {
+			if oldest == nil || v.Event.CreatedAt < oldest.CreatedAt {
+				oldest = v.Event
+			}
+		}
+		if oldest != nil {
+			out[ref] = &oldest.Facts
 		}
 	}
-	return &oldest.Facts, nil
+	return out, nil
 }
 
 // Lookup implements [storage.Reader].

@@ -253,7 +253,7 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	if _, err := s.Follow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := s.Facts(t.Context(), c.Key.EventRef); err != nil || f == nil {
+	if f, err := s.Facts(t.Context(), []idem.EventRef{c.Key.EventRef}); err != nil || f[c.Key.EventRef] == nil {
 		t.Errorf("facts %v, %v", f, err)
 	}
 	if list, err := s.Survey(t.Context(), 100); err != nil || len(list) == 0 {

@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,18 +27,34 @@ func (s *Store) Events(ctx context.Context, namespace, source, eventID string) (
 }
 
 // Facts implements [storage.Reader].
-func (s *Store) Facts(ctx context.Context, ref idem.EventRef) (*idem.Facts, error) {
-	low, high := ref.Range()
-	var stored []byte
-	err := s.pool.QueryRow(ctx, sqlFindFacts, low.Bucket(), [16]byte(low), [16]byte(high), ref.Namespace, ref.Source, ref.EventID).Scan(&stored)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+func (s *Store) Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error) {
+	out := make(map[idem.EventRef]*idem.Facts, len(refs))
+	var low, high [][16]byte
+	var namespace, source, eventID []string
+	for _, ref := range refs {
+		if _, twice := out[ref]; twice {
+			continue
+		}
+		out[ref] = nil
+		l, h := ref.Range()
+		low, high = append(low, l), append(high, h)
+		namespace, source, eventID = append(namespace, ref.Namespace), append(source, ref.Source), append(eventID, ref.EventID)
 	}
+	rows, err := s.pool.Query(ctx, sqlFindFacts, low, high, namespace, source, eventID)
 	if err != nil {
 		return nil, outside(err)
 	}
-	f := &idem.Facts{}
-	return f, decodeFacts(stored, f)
+	var ref idem.EventRef
+	var stored []byte
+	_, err = pgx.ForEachRow(rows, []any{&ref.Namespace, &ref.Source, &ref.EventID, &stored}, func() error {
+		out[ref] = &idem.Facts{}
+		return decodeFacts(stored, out[ref])
+	})
+	if err != nil {
+		return nil, outside(err)
+	}
+	maps.DeleteFunc(out, func(_ idem.EventRef, f *idem.Facts) bool { return f == nil })
+	return out, nil
 }
 
 // Lookup implements [storage.Reader].

@@ -11,6 +11,7 @@ import (
 // readers are the tests of what can be looked up.
 var readers = []test{
 	{"Readers/Events", readEvents},
+	{"Readers/Facts", readFacts},
 	{"Readers/Lookup", readLookup},
 	{"Readers/Unfinished", readUnfinished},
 	{"Readers/Deliveries", readDeliveries},
@@ -43,6 +44,26 @@ func readEvents(s *site) {
 		}
 		equal(s, fmt.Sprintf("events of source %q", source), len(found.Views), want)
 	}
+}
+
+func readFacts(s *site) {
+	correlated := func(name string) func(*idem.Claim) {
+		return facts(func(f *idem.Facts) { f.Correlation = name })
+	}
+	s.grant("e", correlated("first"))
+	s.grant("e", consumer("other"), correlated("later"))
+	s.grant("e", from("elsewhere"), correlated("another"))
+	e, f := s.key("e").EventRef, s.key("f").EventRef
+	elsewhere := e
+	elsewhere.Source = "elsewhere"
+	s.grant("f", correlated("second"))
+	found, err := s.b.Facts(s.Context(), []idem.EventRef{e, s.key("none").EventRef, f, elsewhere, e})
+	if err != nil || len(found) != 3 {
+		s.Fatalf("%d facts, %v", len(found), err)
+	}
+	equal(s, "of the first delivery", found[e].Correlation, "first")
+	equal(s, "of another event", found[f].Correlation, "second")
+	equal(s, "of another source", found[elsewhere].Correlation, "another")
 }
 
 func readLookup(s *site) {
