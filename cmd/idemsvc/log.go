@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -22,21 +23,14 @@ const (
 func (c *cli) logger(level, format string) (log *slog.Logger, flush func()) {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // checked; else: info
-	o := &slog.HandlerOptions{Level: l, ReplaceAttr: contractNames}
-	w := &gathered{to: c.stderr}
+	o := &slog.HandlerOptions{Level: l}
+	w := &gathered{to: c.stderr, time: "time=", ts: "ts="}
 	var h slog.Handler = slog.NewTextHandler(w, o)
 	if format == "json" {
+		w.time, w.ts = `{"time":`, `{"ts":`
 		h = slog.NewJSONHandler(w, o)
 	}
 	return slog.New(&prompt{Handler: h, w: w}), w.flush
-}
-
-// contractNames gives a line's time the name that the contract has for it.
-func contractNames(groups []string, a slog.Attr) slog.Attr {
-	if a.Key == slog.TimeKey && len(groups) == 0 {
-		a.Key = "ts"
-	}
-	return a
 }
 
 // prompt writes out what must not wait.
@@ -61,9 +55,12 @@ func (h *prompt) WithGroup(name string) slog.Handler {
 	return &prompt{Handler: h.Handler.WithGroup(name), w: h.w}
 }
 
-// gathered is a writer that gathers whole lines.
+// gathered is a writer that gathers whole lines. It gives a line's time the name that the
+// contract has for it: slog's own way, ReplaceAttr, is asked about every attribute and makes
+// a line twice as dear.
 type gathered struct {
-	to io.Writer
+	to       io.Writer
+	time, ts string // what a line begins with, and what it shall
 
 	mu    sync.Mutex
 	lines []byte
@@ -81,7 +78,11 @@ func (g *gathered) Write(line []byte) (int, error) {
 			g.timer.Reset(logDelay)
 		}
 	}
-	g.lines = append(g.lines, line...)
+	if rest, ok := bytes.CutPrefix(line, []byte(g.time)); ok {
+		g.lines = append(append(g.lines, g.ts...), rest...)
+	} else {
+		g.lines = append(g.lines, line...)
+	}
 	if len(g.lines) >= logBuffer {
 		g.write()
 	}

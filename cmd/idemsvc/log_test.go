@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -53,5 +54,21 @@ func TestLogLines(t *testing.T) {
 	case more := <-written:
 		t.Errorf("more was written: %q", more)
 	default:
+	}
+}
+
+// TestLogTime: a line's time has the contract's name in either form, and nothing else of
+// that name is touched.
+func TestLogTime(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"text": `^ts=\S+ level=INFO msg=one time=2\nts=`, "json": `^{"ts":"[^"]+","level":"INFO","msg":"one","time":2}\n{"ts":"`} {
+		var out strings.Builder
+		log, flush := (&cli{stderr: &out}).logger("info", format)
+		log.Info("one", "time", 2)
+		log.Info("two")
+		flush()
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("%s: %q does not match %s", format, out.String(), want)
+		}
 	}
 }
