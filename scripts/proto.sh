@@ -3,7 +3,7 @@
 #
 #   deps       copy the imported protos into build/proto-deps
 #   lint       buf lint (STANDARD and COMMENTS) and the formatting check
-#   generate   rewrite the committed Go code beside the protos
+#   generate   rewrite the committed Go code beside the protos, and the handlers and the document of JSON over HTTP
 #   breaking   WIRE_JSON check against the committed image
 #   image      rewrite the committed image; refuses a breaking change unless ALLOW_BREAKING=1
 #   drift      fail when the committed Go code or image differs from what the protos give
@@ -14,8 +14,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 contract=api/proto
 image=api/proto/idemsvc-v1.binpb
+gateway=api/gateway
 
 buf() { go tool -modfile=tools/go.mod buf "$@"; }
+buf_generate() {
+  buf generate "$contract" "$@"
+  buf generate --template buf.gen.gateway.yaml "$@" # its inputs leave out the rules of buf/validate
+}
 build_image() { buf build "$contract" --exclude-source-info -o "$1"; }
 
 command=${1:-}
@@ -33,7 +38,7 @@ lint)
   buf format "$contract" --diff --exit-code
   ;;
 generate)
-  buf generate "$contract"
+  buf_generate
   ;;
 breaking)
   buf breaking "$contract" --against "$image"
@@ -47,8 +52,9 @@ image)
 drift)
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  buf generate "$contract" -o "$work"
-  if ! diff -ru --exclude='*.proto' --exclude='*.binpb' "$contract" "$work/$contract"; then
+  buf_generate -o "$work"
+  if ! diff -ru --exclude='*.proto' --exclude='*.binpb' "$contract" "$work/$contract" ||
+    ! diff -ru --exclude=gateway.go --exclude=http.yaml --exclude=openapi.yaml "$gateway" "$work/$gateway"; then
     echo "generated code is out of date: run scripts/proto.sh generate" >&2
     exit 1
   fi

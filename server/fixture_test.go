@@ -94,6 +94,8 @@ type fixture struct {
 	tokens  map[string]string
 	conns   map[string]*grpc.ClientConn
 	mu      sync.Mutex
+	url     string     // of JSON over HTTP, once asked for
+	json    chan error // what its serving ended with
 }
 
 type lockedBuffer struct {
@@ -158,6 +160,11 @@ func start(t testing.TB, change ...func(*Config)) *fixture {
 		srv.Stop(ctx)
 		if err := <-served; err != nil {
 			t.Error(err)
+		}
+		if f.json != nil {
+			if err := <-f.json; err != nil {
+				t.Error(err)
+			}
 		}
 		if err := f.store.Close(context.Background()); err != nil {
 			t.Error(err)

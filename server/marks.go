@@ -15,8 +15,14 @@ import (
 // is, which no contract uses. A caller that sends it only refuses itself.
 const markField protowire.Number = 1<<29 - 1
 
-// maxPath bounds a path that comes from outside.
-const maxPath = 256
+// What comes from outside is bounded: a path, and what is said about it.
+const (
+	maxPath = 256
+	maxText = 1024
+)
+
+// markSplit is between a mark's path and its text.
+const markSplit = "\n"
 
 // markKind is what is wrong.
 type markKind byte
@@ -25,12 +31,15 @@ const (
 	markText      markKind = 't' // a string that is not UTF-8, with its path
 	markMalformed markKind = 'm' // not the wire format
 	markTooLarge  markKind = 'l' // over the limit; only its numbers were read
+	markJSON      markKind = 'j' // not the JSON of the message, with a path and what is wanted there
+	markBody      markKind = 'b' // a body over the limit, of which nothing was read
 )
 
-// mark is one finding of the codec.
+// mark is one finding of the codec, or of the reader of JSON.
 type mark struct {
 	kind markKind
 	path string
+	text string // of markJSON
 }
 
 // setMarks puts findings into a message.
@@ -40,7 +49,11 @@ func setMarks(msg proto.Message, marks []mark) {
 	out := append(make([]byte, 0, len(unknown)), unknown...)
 	for _, k := range marks {
 		out = protowire.AppendTag(out, markField, protowire.BytesType)
-		out = protowire.AppendString(out, string(k.kind)+k.path)
+		said := k.path
+		if k.kind == markJSON {
+			said += markSplit + k.text
+		}
+		out = protowire.AppendString(out, string(k.kind)+said)
 	}
 	m.SetUnknown(out)
 }
@@ -59,12 +72,21 @@ func marksOf(msg proto.Message) []mark {
 		}
 		if num == markField && typ == protowire.BytesType {
 			if v, _ := protowire.ConsumeBytes(raw[n:]); len(v) > 0 {
-				marks = append(marks, mark{kind: markKind(v[0]), path: printable(cutText(string(v[1:]), maxPath))})
+				marks = append(marks, readMark(markKind(v[0]), string(v[1:])))
 			}
 		}
 		raw = raw[n+size:]
 	}
 	return marks
+}
+
+func readMark(kind markKind, said string) mark {
+	k := mark{kind: kind, path: said}
+	if kind == markJSON {
+		k.path, k.text, _ = strings.Cut(said, markSplit)
+	}
+	k.path, k.text = printable(cutText(k.path, maxPath)), printable(cutText(k.text, maxText))
+	return k
 }
 
 // carryMarks moves what was found in the part of an outer message that lies below a
@@ -94,6 +116,12 @@ func refuseMarks(marks []mark, skip string) *refusal {
 			return &refusal{reason: pb.ErrorReason_ERROR_REASON_TOO_LARGE, message: "the message is larger than 4194304 bytes"}
 		case k.kind == markMalformed:
 			return &refusal{reason: pb.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: "the message is not valid protobuf"}
+		case k.kind == markBody:
+			return &refusal{reason: pb.ErrorReason_ERROR_REASON_TOO_LARGE, message: "the body is larger than 8388608 bytes"}
+		case k.kind == markJSON && k.path == "":
+			return &refusal{reason: pb.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: k.text}
+		case k.kind == markJSON:
+			return invalid(k.path, k.text)
 		case skip != "" && strings.HasPrefix(k.path, skip):
 		case r == nil:
 			r = invalid(k.path, notText)

@@ -22,10 +22,16 @@ import (
 
 // Server serves the contract, the standard health service and reflection.
 type Server struct {
-	cfg   Config
-	grpc  *grpc.Server
-	watch *watcher
-	drain *drain
+	cfg      Config
+	core     *core
+	grpc     *grpc.Server
+	register func(*grpc.Server) // the services
+	watch    *watcher
+	drain    *drain
+
+	mu      sync.Mutex
+	gateway *gateway // nil until JSON over HTTP is served
+	stopped bool
 
 	stop context.CancelFunc // ends the health checks
 	ctx  context.Context
@@ -44,27 +50,38 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(&cfg), drain: newDrain()}
+	s := &Server{cfg: cfg, core: c, watch: newWatcher(&cfg), drain: newDrain()}
 	if err := c.meters.observeReadiness(&cfg, s.watch); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.register = s.services()
 	s.grpc = grpc.NewServer(options(&cfg, c, s.drain)...)
-	pb.RegisterIdempotencyServiceServer(s.grpc, &idempotency{
-		core: c, drain: s.drain,
+	s.register(s.grpc)
+	return s, nil
+}
+
+// services are what is served, by every road alike.
+func (s *Server) services() func(*grpc.Server) {
+	consumers := &idempotency{
+		core: s.core, drain: s.drain,
 		sessions: sessionLimits{
-			inFlight: cfg.SessionInFlight, aging: aging{cfg.MaxConnectionAge, cfg.MaxConnectionAgeGrace}, drain: cfg.DrainTimeout / 2,
+			inFlight: s.cfg.SessionInFlight, aging: aging{s.cfg.MaxConnectionAge, s.cfg.MaxConnectionAgeGrace}, drain: s.cfg.DrainTimeout / 2,
 		},
-	})
-	ops := &operations{core: c, version: cfg.Version, features: features, replays: newLimiter(replaysPerMinute, time.Minute)}
-	if cfg.TestClock != nil {
-		pb.RegisterTestingServiceServer(s.grpc, &testService{core: c, clock: cfg.TestClock})
+	}
+	ops := &operations{core: s.core, version: s.cfg.Version, features: features, replays: newLimiter(replaysPerMinute, time.Minute)}
+	if s.cfg.TestClock != nil {
 		ops.features = append(slices.Clone(features), featureTestClock)
 	}
-	pb.RegisterOperationsServiceServer(s.grpc, ops)
-	healthpb.RegisterHealthServer(s.grpc, s.watch.health)
-	reflection.Register(s.grpc)
-	return s, nil
+	return func(to *grpc.Server) {
+		pb.RegisterIdempotencyServiceServer(to, consumers)
+		pb.RegisterOperationsServiceServer(to, ops)
+		if s.cfg.TestClock != nil {
+			pb.RegisterTestingServiceServer(to, &testService{core: s.core, clock: s.cfg.TestClock})
+		}
+		healthpb.RegisterHealthServer(to, s.watch.health)
+		reflection.Register(to)
+	}
 }
 
 func newCore(cfg *Config) (*core, error) {
@@ -129,14 +146,27 @@ func unknownMethod(any, grpc.ServerStream) error {
 // without tokens, where others than this machine may listen, unless told otherwise.
 // It returns nil after Stop. Several listeners may be served.
 func (s *Server) Serve(lis net.Listener) error {
-	if !s.cfg.AllowInsecure && (s.cfg.TLS == nil || s.cfg.Auth == nil) && !local(lis.Addr()) {
-		return errors.Join(fmt.Errorf("%s is not a loopback address: serving it needs TLS and tokens", lis.Addr()), lis.Close())
+	if err := s.mayListen(lis.Addr()); err != nil {
+		return errors.Join(err, lis.Close())
 	}
-	s.once.Do(func() { s.busy.Go(func() { s.watch.run(s.ctx) }) })
+	s.begin()
 	if err := s.grpc.Serve(agedListener{lis}); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve %s: %w", lis.Addr(), err)
 	}
 	return nil
+}
+
+// mayListen refuses addresses that need TLS and tokens where there are none.
+func (s *Server) mayListen(a net.Addr) error {
+	if s.cfg.AllowInsecure || (s.cfg.TLS != nil && s.cfg.Auth != nil) || local(a) {
+		return nil
+	}
+	return fmt.Errorf("%s is not a loopback address: serving it needs TLS and tokens", a)
+}
+
+// begin starts the health checks.
+func (s *Server) begin() {
+	s.once.Do(func() { s.busy.Go(func() { s.watch.run(s.ctx) }) })
 }
 
 // local reports whether only this machine can reach the address.
@@ -161,14 +191,26 @@ func (s *Server) Stop(ctx context.Context) {
 	s.stop()
 	ends(ctx, nil, s.cfg.DrainDelay)
 	s.drain.begin()
+	s.mu.Lock()
+	s.stopped = true
+	g := s.gateway
+	s.mu.Unlock()
 	done := make(chan struct{})
+	var ending sync.WaitGroup
+	ending.Go(s.grpc.GracefulStop)
+	if g != nil {
+		ending.Go(g.shutdown)
+	}
 	go func() {
-		s.grpc.GracefulStop()
+		ending.Wait()
 		close(done)
 	}()
 	if !ends(ctx, done, s.cfg.DrainTimeout) {
 		s.drain.end()
 		if !ends(ctx, done, flushTime) {
+			if g != nil {
+				g.close()
+			}
 			s.grpc.Stop()
 		}
 	}

@@ -54,6 +54,7 @@ func idemsvcRun(t *testing.T, vars map[string]string, args ...string) outcome {
 type program struct {
 	cmd     *exec.Cmd
 	addr    string
+	http    string
 	metrics string
 	stderr  *lockedBuffer
 	exited  chan error
@@ -112,6 +113,9 @@ func startProgramIn(t *testing.T, env []string, args ...string) *program {
 		}
 	})
 	p.addr = addressIn(line)
+	if _, rest, ok := strings.Cut(line, "HTTP: "); ok {
+		p.http, _, _ = strings.Cut(strings.TrimSpace(rest), ",")
+	}
 	_, p.metrics, _ = strings.Cut(strings.TrimSpace(line), "metrics: ")
 	if p.addr == "" {
 		t.Fatalf("it does not listen: %q\n%s", line, p.stderr)

@@ -18,7 +18,7 @@ import (
 
 func (c *cli) serveCommands() []command {
 	return []command{{
-		name: "serve", brief: "Serve the contract over gRPC",
+		name: "serve", brief: "Serve the contract over gRPC, and as JSON over HTTP where asked",
 		about: "Without a database URL it runs a PostgreSQL of its own in the data directory and migrates it; a database that is named must have been migrated with «idemsvc migrate up». Once it listens, it writes one line with its address to the standard output. SIGTERM and SIGINT stop it so that nothing is lost: it turns not ready, lets calls in flight end and writes down what it has taken; a second signal ends it at once.",
 		prepare: func() (settings, action) {
 			cfg := &serveConfig{}
@@ -77,14 +77,17 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 	if err != nil {
 		return err
 	}
-	lis, err := listen(ctx, "listen", cfg.listen)
+	at, err := listenAll(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(lis) }()
-	c.listening(cfg, lis.Addr().String(), page.url(certs), st)
-	log.InfoContext(ctx, "listening", "address", lis.Addr().String(), "storage", st.name)
+	at.metrics = page.url(certs)
+	served := at.serve(srv)
+	c.listening(cfg, at, certs, st)
+	log.InfoContext(ctx, "listening", "address", at.grpc.Addr().String(), "storage", st.name)
+	if at.http != nil {
+		log.InfoContext(ctx, "JSON over HTTP is served", "address", at.http.Addr().String())
+	}
 
 	select {
 	case <-ctx.Done():
@@ -94,24 +97,33 @@ func (c *cli) serve(ctx context.Context, cfg *serveConfig, certs *tls.Config, s 
 	release() // a second signal ends the process at once
 	log.InfoContext(ctx, "stopping")
 	srv.Stop(context.WithoutCancel(ctx)) // it bounds itself
-	return errors.Join(err, <-served)
+	for range cap(served) {
+		err = errors.Join(err, <-served)
+	}
+	return err
 }
 
 // listening tells who started the server where it is.
-func (c *cli) listening(cfg *serveConfig, addr, metrics string, st *store) {
+func (c *cli) listening(cfg *serveConfig, at *listeners, certs *tls.Config, st *store) {
+	addr := at.grpc.Addr().String()
 	if !cfg.json {
-		if metrics != "" {
-			metrics = ", metrics: " + metrics
+		more := ""
+		if at.http != nil {
+			more += ", HTTP: " + at.httpURL(certs)
 		}
-		fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s%s\n", addr, st.name, metrics)
+		if at.metrics != "" {
+			more += ", metrics: " + at.metrics
+		}
+		fmt.Fprintf(c.stdout, "idemsvc listens on %s, storage: %s%s\n", addr, st.name, more)
 		return
 	}
 	line, err := json.Marshal(struct {
 		Address string `json:"address"`
 		Storage string `json:"storage"`
 		Durable bool   `json:"durable"`
+		HTTP    string `json:"http,omitempty"`
 		Metrics string `json:"metrics,omitempty"`
-	}{addr, st.name, st.clock == nil, metrics})
+	}{addr, st.name, st.clock == nil, at.httpURL(certs), at.metrics})
 	if err == nil { // it cannot fail
 		fmt.Fprintf(c.stdout, "%s\n", line)
 	}
@@ -130,7 +142,7 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 
 // canListen refuses addresses that cannot be listened on.
 func canListen(ctx context.Context, cfg *serveConfig) error {
-	for _, a := range []struct{ flag, addr string }{{"listen", cfg.listen}, {"metrics-listen", cfg.metricsListen}} {
+	for _, a := range []struct{ flag, addr string }{{"listen", cfg.listen}, {"http-listen", cfg.httpListen}, {"metrics-listen", cfg.metricsListen}} {
 		if a.addr == "" {
 			continue
 		}

@@ -45,6 +45,7 @@ type serveConfig struct {
 	insecure   bool
 
 	logLevel, logFormat string
+	httpListen          string
 	metricsListen       string
 	metricsToken        string
 	json                bool
@@ -66,6 +67,10 @@ func (c *serveConfig) settings() settings {
 		},
 	}
 	return append(append(head, c.database.settings()...), settings{
+		{
+			flag: "http-listen", env: "IDEMSVC_HTTP_LISTEN", arg: "HOST:PORT", set: text(&c.httpListen),
+			doc: "Address to serve the same calls on as JSON over HTTP, with the same tokens and certificate; /openapi.json there describes them, /readyz and /livez tell of its health. Empty: not served. An address that other machines can reach needs TLS and tokens.",
+		},
 		{
 			flag: "ephemeral", env: "IDEMSVC_EPHEMERAL", set: toggle(&c.ephemeral),
 			doc: "Keep everything in memory: NOT DURABLE, all is forgotten when the process ends. For tests, on a loopback address only: callers may move its clock (TestingService).",
@@ -145,10 +150,6 @@ func (c *serveConfig) settings() settings {
 func (c *serveConfig) check() (*tls.Config, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	loopback, err := onlyLoopback(c.listen)
-	if err != nil {
-		fault("--listen: %w", err)
-	}
 	var certs *tls.Config
 	switch {
 	case (c.cert == "") != (c.key == ""):
@@ -160,13 +161,11 @@ func (c *serveConfig) check() (*tls.Config, error) {
 		}
 		certs = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	}
-	if err == nil && !loopback {
-		switch {
-		case c.ephemeral:
-			fault("--ephemeral serves loopback addresses only, and %s is none", c.listen)
-		case c.insecure:
-		case c.cert == "" || c.tokens == "":
-			fault("--listen: other machines can reach %s: that needs --tls-cert, --tls-key and --tokens, or --insecure-non-loopback with its risk", c.listen)
+	faults = append(faults, c.checkListen("listen", c.listen))
+	if c.httpListen != "" {
+		faults = append(faults, c.checkListen("http-listen", c.httpListen))
+		if c.httpListen == c.listen && !strings.HasSuffix(c.listen, ":0") {
+			fault("--http-listen: %s is the address of --listen, and gRPC and HTTP need one each", c.listen)
 		}
 	}
 	faults = append(faults, c.checkMetrics())
@@ -180,6 +179,25 @@ func (c *serveConfig) check() (*tls.Config, error) {
 		fault("--data-dir: without --database-url a directory is needed")
 	}
 	return certs, errors.Join(faults...)
+}
+
+// checkListen finds what an address that calls are served on needs.
+func (c *serveConfig) checkListen(flag, addr string) error {
+	loopback, err := onlyLoopback(addr)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--%s: %w", flag, err)
+	case loopback:
+		return nil
+	case c.ephemeral:
+		return fmt.Errorf("--ephemeral serves loopback addresses only, and %s is none", addr)
+	case c.insecure:
+		return nil
+	case c.cert == "" || c.tokens == "":
+		return fmt.Errorf("--%s: other machines can reach %s: that needs --tls-cert, --tls-key and --tokens, or --insecure-non-loopback with its risk", flag, addr)
+	default:
+		return nil
+	}
 }
 
 // checkMetrics finds what does not go together about the page of metrics.
