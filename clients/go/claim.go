@@ -119,6 +119,18 @@ func (a *ClaimAnswer) Advice() Advice {
 // RetryAfter is how long to wait at least, with [RepeatLater].
 func (a *ClaimAnswer) RetryAfter() time.Duration { return a.GetRetryAfter().AsDuration() }
 
+// Answer is what to tell the sender of a delivery that is not the caller's to process. The
+// error is nil if it is settled, and [ErrNotNow] otherwise.
+func (a *ClaimAnswer) Answer() (*Answer, error) {
+	x := a.GetExisting()
+	out := &Answer{Advice: a.Advice(), State: x.GetState(), Result: x.GetResult(), ContentType: x.GetResultContentType(), Claimed: a}
+	if out.Acknowledge() {
+		return out, nil
+	}
+	out.RetryAfter = orSoon(a.RetryAfter())
+	return out, fmt.Errorf("%w: %v", ErrNotNow, a.GetOutcome())
+}
+
 // String is the answer without the claim's token, which is worth a password.
 func (a *ClaimAnswer) String() string {
 	if a.Claim == nil {

@@ -11,7 +11,7 @@ import (
 func TestTheGuidesSnippetsAreRun(t *testing.T) {
 	t.Parallel()
 	var examples strings.Builder
-	for _, pattern := range []string{"example_*_test.go", "idemtest/*_test.go", "otelidemsvc/*_test.go", "webhook/example_*_test.go"} {
+	for _, pattern := range []string{"example_*_test.go", "idemtest/*_test.go", "otelidemsvc/*_test.go", "webhook/example_*_test.go", "inbox/example_*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v %v", pattern, files, err)
@@ -24,7 +24,7 @@ func TestTheGuidesSnippetsAreRun(t *testing.T) {
 			examples.WriteString(unindented(string(source)))
 		}
 	}
-	for _, guide := range []string{"go-client.md", "receive-now-work-later.md", "your-own-queue.md", "webhooks.md"} {
+	for _, guide := range []string{"go-client.md", "inbox.md", "receive-now-work-later.md", "your-own-queue.md", "webhooks.md"} {
 		text, err := os.ReadFile(filepath.Join("../../docs/guides", guide))
 		if err != nil {
 			t.Fatal(err)

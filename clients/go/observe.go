@@ -46,16 +46,25 @@ func (c *Client) Observations() Observations {
 // caller's context. Observe returns its error and no other. The service takes one second of
 // time at most before it and after it.
 func (c *Client) Observe(ctx context.Context, event *Event, old func(ctx context.Context) (processed bool, err error), opts ...ClaimOption) error {
+	return c.ObserveClaim(ctx, event, func(ctx context.Context, _ *ClaimAnswer) (bool, error) { return old(ctx) }, opts...)
+}
+
+// ObserveClaim is [Client.Observe] for old code that wants to see what the service answered,
+// nil if that was nothing in time, or to say with which result the claim is to be completed:
+// give that to [Claim.CompleteWith].
+func (c *Client) ObserveClaim(
+	ctx context.Context, event *Event, old func(ctx context.Context, claimed *ClaimAnswer) (processed bool, err error), opts ...ClaimOption,
+) error {
 	claimed, err := c.observed(ctx, event, opts)
 	if err != nil || claimed.Advice() != Process {
-		processed, olds := old(ctx)
+		processed, olds := old(ctx, claimed)
 		c.compare(ctx, event, claimed, err, processed || olds != nil)
 		return olds
 	}
 	var olds error
 	r := run{claim: claimed.Claim, end: observeTimeout, handle: func(ctx context.Context, _ *Claim) error {
 		var processed bool
-		processed, olds = old(ctx)
+		processed, olds = old(ctx, claimed)
 		c.compare(ctx, event, claimed, nil, processed || olds != nil)
 		return olds
 	}}

@@ -87,22 +87,11 @@ func (c *Client) Process(ctx context.Context, event *Event, handle Handler, opts
 		return later(err), err
 	}
 	if claimed.Advice() != Process {
-		return notGranted(claimed)
+		return claimed.Answer()
 	}
 	a, err := claimed.Claim.Process(ctx, handle)
 	a.Claimed = claimed
 	return a, err
-}
-
-// notGranted is the answer to a delivery that is not the caller's to process.
-func notGranted(claimed *ClaimAnswer) (*Answer, error) {
-	x := claimed.GetExisting()
-	a := &Answer{Advice: claimed.Advice(), State: x.GetState(), Result: x.GetResult(), ContentType: x.GetResultContentType(), Claimed: claimed}
-	if a.Acknowledge() {
-		return a, nil
-	}
-	a.RetryAfter = orSoon(claimed.RetryAfter())
-	return a, fmt.Errorf("%w: %v", ErrNotNow, claimed.GetOutcome())
 }
 
 // Process runs the handler under a claim that is held already, as [Client.Process] does

@@ -185,7 +185,7 @@ func (h *Handler) round(ctx context.Context, tasks []*task) (blocked []*task, er
 				h.run(ctx, t, a.ClaimAnswer)
 			})
 		default:
-			t.answer, t.err = notGranted(a.ClaimAnswer)
+			t.answer, t.err = a.Answer()
 			if b := a.GetBlockedBy(); b != nil && b.ItemIndex != nil && !t.settled() {
 				blocked = append(blocked, t)
 				continue
@@ -236,18 +236,6 @@ func (h *Handler) run(ctx context.Context, t *task, claimed *idemsvc.ClaimAnswer
 	if t.worked && untold(t) {
 		h.unfinished.add(t.item.ID, claimed.Claim)
 	}
-}
-
-// notGranted is the answer to an event that is not this delivery's to process.
-func notGranted(a *idemsvc.ClaimAnswer) (*idemsvc.Answer, error) {
-	x := a.GetExisting()
-	out := &idemsvc.Answer{
-		Advice: a.Advice(), RetryAfter: a.RetryAfter(), State: x.GetState(), Result: x.GetResult(), ContentType: x.GetResultContentType(), Claimed: a,
-	}
-	if out.Acknowledge() {
-		return out, nil
-	}
-	return out, fmt.Errorf("%w: %v", idemsvc.ErrNotNow, a.GetOutcome())
 }
 
 // unasked is why the service could not be asked about some event, or told of it; nil if
