@@ -344,7 +344,7 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.Nonce, e.Claimant, e.Holder = c.Nonce, c.Claimant, c.Holder
 	e.Lease = g.p.lease(c.Lease)
 	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
-	e.AttemptHash, e.GrantRound = c.Facts.PayloadHash, e.Round
+	e.AttemptHash, e.GrantRound, e.GrantReplay = c.Facts.PayloadHash, e.Round, e.Replay
 	if e.Trace = ""; !g.a.Fresh {
 		e.Trace = c.Facts.TraceParent
 	}
@@ -384,10 +384,10 @@ func (e *Event) endDue() Instant {
 // one is made.
 func (e *Event) archive() Attempt {
 	a := Attempt{
-		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.Round, Number: e.Total,
+		Event: e.ID(), Fence: e.Fence, Nonce: e.Nonce, Round: e.GrantRound, Number: e.Total,
 		Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
 		End: e.End, EndHash: e.EndHash, DueAt: e.endDue(), AttemptHash: e.AttemptHash, Trace: e.GrantTrace(), Error: e.Error,
-		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, EndCount: e.EndCount, Replay: e.Replay, Late: e.LateReports,
+		State: e.EndState, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, EndCount: e.EndCount, Replay: e.GrantReplay, Late: e.LateReports,
 	}
 	if e.End == EndCompleted {
 		a.Result, a.ContentType = e.Result, e.ContentType

@@ -101,6 +101,7 @@ type Event struct {
 	LeaseUntil  Instant
 	GrantedAt   Instant
 	GrantRound  int32
+	GrantReplay bool // it was a replay's
 	Reentries   int32
 	AttemptHash []byte // payload hash of the delivery that the attempt is for
 	Trace       string // see GrantTrace

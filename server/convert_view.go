@@ -110,8 +110,8 @@ func attemptViews(v *storage.View) []*pb.AttemptView {
 		return out
 	}
 	last := attemptView(&idem.Attempt{
-		Fence: e.Fence, Round: e.Round, Number: e.Total, Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
-		End: e.End, AttemptHash: e.AttemptHash, Error: e.Error, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, Replay: e.Replay,
+		Fence: e.Fence, Round: e.GrantRound, Number: e.Total, Claimant: e.Claimant, Holder: e.Holder, GrantedAt: e.GrantedAt, EndedAt: e.EndedAt,
+		End: e.End, AttemptHash: e.AttemptHash, Error: e.Error, EndLate: e.EndLate, EndFree: e.EndFree, EndWhy: e.EndWhy, Replay: e.GrantReplay,
 		Late: e.LateReports, Result: e.Result, Trace: e.GrantTrace(),
 	})
 	last.LaneFence = laneFence(v)

@@ -339,6 +339,7 @@ func encodeDetail(e *idem.Event) []byte {
 	w.String(37, e.Trace)
 	w.Int(40, int64(e.Replays))
 	putDecided(w, 41, e.Decided)
+	w.Bool(48, e.GrantReplay)
 	return w.Out()
 }
 
@@ -442,6 +443,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.Replays = f.Int32()
 	case 41:
 		e.Decided = append(e.Decided, getDecided(f.Sub()))
+	case 48:
+		e.GrantReplay = f.Bool()
 	}
 }
 

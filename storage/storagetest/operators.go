@@ -18,6 +18,7 @@ var operators = []test{
 	{"Operators/ResolveRefused", operatorRefused},
 	{"Operators/Replay", operatorReplay},
 	{"Operators/ReplayEndsBadly", operatorReplayEnds},
+	{"Operators/AttemptsKeepTheirRound", operatorAttemptRounds},
 	{"Operators/ReplayStale", operatorReplayStale},
 	{"Operators/ReplayOfTheDead", operatorReplayDead},
 	{"Operators/ReplayOfTheUnprocessed", operatorReplayUnprocessed},
@@ -179,6 +180,38 @@ func operatorReplayEnds(s *site) {
 			equal(s, "result", string(s.state(name, idem.Processed).Result), "two")
 		})
 	}
+}
+
+// operatorAttemptRounds: an attempt stays of the round in which it was granted, and a replay or
+// none, whatever an operator begins before the next one.
+func operatorAttemptRounds(s *site) {
+	type attempt struct {
+		round  int32
+		replay bool
+	}
+	expect := func(want ...attempt) {
+		s.Helper()
+		v := s.view("e")
+		var got []attempt
+		for _, a := range v.Attempts {
+			got = append(got, attempt{a.Round, a.Replay})
+		}
+		if got = append(got, attempt{v.Event.GrantRound, v.Event.GrantReplay}); !slices.Equal(got, want) {
+			s.Errorf("attempts by round: got %+v, want %+v", got, want)
+		}
+	}
+	s.policy(func(p *idem.Policy) { p.MaxAttempts = 1 })
+	s.grant("e").fail(idem.Retryable)
+	s.replay("e", "r1")
+	expect(attempt{1, false})
+	s.grant("e", acceptReplay()).fail(idem.Retryable)
+	expect(attempt{1, false}, attempt{2, true})
+	s.resolve("e", idem.ResolveRetry)
+	expect(attempt{1, false}, attempt{2, true})
+	s.grant("e").complete("one")
+	s.replay("e", "r2")
+	s.grant("e", acceptReplay()).complete("two")
+	expect(attempt{1, false}, attempt{2, true}, attempt{3, false}, attempt{4, true})
 }
 
 func operatorReplayStale(s *site) {
