@@ -5,6 +5,9 @@ const MaxLanes = 16
 
 func decideCheck(w *World, c *Check, p *Policy) Decision {
 	var e *Event
+	if c.Ordering.Mode == Signal {
+		return refuse(&Error{Code: CodeInvalid, Field: "mode", Detail: "a signal's version is told by the completion of its claim, as applied_version"})
+	}
 	if c.Token != nil {
 		var err *Error
 		if e, err = w.rights(c.Token, p); err != nil {

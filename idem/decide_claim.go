@@ -45,6 +45,8 @@ type claimGate struct {
 	id ID
 	d  Decision
 	a  *ClaimAnswer
+
+	carrier ID // the event that carried this signal
 }
 
 func (g *claimGate) answer(o Outcome) Decision {
@@ -263,7 +265,8 @@ func (g *claimGate) end(kind EntryKind, to State, reason Reason, o Outcome) Deci
 	dr.ev.Waiting = Waiting{}
 	dr.ew.WaitingSince = Clear()
 	dr.ev.ByExpiry = false
-	dr.enter(kind, to, reason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
+	dr.ev.CarriedBy = g.carrier
+	dr.enter(kind, to, reason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder, Carrier: g.carrier})
 	dr.main()
 	g.d.touchResources()
 	return g.answer(o)
@@ -280,6 +283,7 @@ func (g *claimGate) wait(wt Waiting, o Outcome) Decision {
 		dr.ew.WaitingSince = In(0)
 	}
 	dr.ev.Waiting = wt
+	dr.arrive()
 	dr.enter(EntryWaiting, Received, NoReason, Entry{Claimant: g.c.Claimant, Holder: g.c.Holder})
 	dr.main()
 	g.d.touchResources()
@@ -337,7 +341,7 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	}
 	dr := g.draft()
 	e := dr.ev
-	if e.Fence != 0 {
+	if e.Total != 0 {
 		g.d.Attempts = append(g.d.Attempts, e.archive())
 	}
 	e.ByExpiry = false
@@ -353,6 +357,7 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.EndLate, e.EndFree, e.EndWhy, e.EndCount, e.EndDelay = false, false, "", 0, 0
 	e.Waiting = Waiting{}
 	e.LateReports = nil
+	e.CarriedBy = ID{}
 	e.Attempts++
 	e.Total++
 	e.Lanes = nil

@@ -111,16 +111,11 @@ func decideComplete(w *World, c *Complete, p *Policy) Decision {
 	if done {
 		return d
 	}
-	if w.guess() && e.Effects > 0 {
+	if w.guess() && (e.Effects > 0 || e.Signals()) {
 		return reread()
 	}
-	if c.Applied != nil {
-		if len(e.Lanes) != 1 {
-			return refuse(&Error{Code: CodeInvalid, Field: "applied_version", Detail: "needs a claim that reserved exactly one resource"})
-		}
-		if e.Lanes[0].Version.Kind != c.Applied.Kind {
-			return refuse(&Error{Code: CodeKindMismatch, Field: "applied_version", Detail: "the resource's series uses the other kind of version"})
-		}
+	if err := checkApplied(w, e, c.Applied); err != nil {
+		return refuse(err)
 	}
 	var open []string
 	for _, f := range w.Effects {
@@ -141,7 +136,10 @@ func decideComplete(w *World, c *Complete, p *Policy) Decision {
 	var applied []Lane
 	for _, l := range ev.Lanes {
 		v := l.Version
-		if c.Applied != nil && c.Applied.Compare(v) > 0 {
+		switch {
+		case ev.signals(l):
+			v = dr.cover(l, c.Applied)
+		case c.Applied != nil && c.Applied.Compare(v) > 0 && len(ev.Lanes) == 1:
 			v = *c.Applied
 		}
 		dr.applyLane(l, v, ev.Facts.Fingerprint)
@@ -156,11 +154,29 @@ func decideComplete(w *World, c *Complete, p *Policy) Decision {
 	ev.Replay, ev.ReplayFailed, ev.SettledAs = false, false, Processed
 	ev.Waiting = Waiting{}
 	dr.ew.Due, dr.ew.WaitingSince, dr.ew.NotYetSince = Clear(), Clear(), Clear()
+	dr.fold()
 	dr.enter(EntryCompleted, Processed, NoReason, Entry{Late: st == late, ResultHash: c.hash(), Outputs: c.Outputs, Applied: applied})
 	d.touchResources()
 	d.touchEffects()
 	d.Answer = &EndAnswer{Event: e, State: Processed, Late: st == late, Counted: true, Number: ev.Total, Attempt: ev.Attempts, Max: p.MaxAttempts}
 	return d
+}
+
+// checkApplied refuses a version that cannot have been fetched for the claim's resource.
+func checkApplied(w *World, e *Event, v *Version) *Error {
+	if v == nil {
+		return nil
+	}
+	if e.Signals() {
+		return checkFetched(w, e.Ordering, *v)
+	}
+	if len(e.Lanes) != 1 {
+		return &Error{Code: CodeInvalid, Field: "applied_version", Detail: "needs a claim that reserved exactly one resource"}
+	}
+	if e.Lanes[0].Version.Kind != v.Kind {
+		return &Error{Code: CodeKindMismatch, Field: "applied_version", Detail: "the resource's series uses the other kind of version"}
+	}
+	return nil
 }
 
 func unknown(f *Effect) *EffectWrite {

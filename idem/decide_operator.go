@@ -75,7 +75,11 @@ func (dr *draft) resolveProcessed(c *Resolve) []Lane {
 		if r == nil || r.Owner != e.ID() || r.OwnerFence != e.Fence {
 			continue
 		}
-		dr.applyLane(l, l.Version, e.Facts.Fingerprint)
+		v := l.Version
+		if e.signals(l) {
+			v = dr.cover(l, nil)
+		}
+		dr.applyLane(l, v, e.Facts.Fingerprint)
 		applied = append(applied, l)
 	}
 	e.End, e.ByExpiry = EndResolved, false

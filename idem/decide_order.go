@@ -28,7 +28,7 @@ func checkKind(r *Resource, o *Ordering) *Error {
 	if r.Key != o.Resource {
 		return &Error{Code: CodeKeyCollision, Field: "event.resource", Detail: "another resource has the same hash"}
 	}
-	if r.Kind != NoVersion && r.Kind != o.Version.Kind {
+	if r.Kind != NoVersion && o.Version.Kind != NoVersion && r.Kind != o.Version.Kind {
 		return &Error{Code: CodeKindMismatch, Field: "ordering.version", Detail: "the resource's series uses the other kind of version"}
 	}
 	if r.Mode != NoMode && r.Mode != o.Mode {
@@ -170,6 +170,9 @@ func (g *claimGate) order() Decision {
 	r := g.w.resource(id, o.Resource)
 	if err := checkKind(r, o); err != nil {
 		return refuse(err)
+	}
+	if o.Mode == Signal {
+		return g.signal(r, o)
 	}
 	me := g.id
 	replay := g.s != nil && g.s.Replay
@@ -330,7 +333,10 @@ func laneBusy(w *World, p *Policy, d *Decision, r *Resource, me ID) (busy, again
 func takeLane(w *World, d *Decision, r *Resource, o *Ordering) *ResourceWrite {
 	dr := &draft{w: w, d: d}
 	rw := dr.resource(r.Key.ID(), r.Key)
-	rw.New.Kind, rw.New.Mode = o.Version.Kind, o.Mode
+	rw.New.Mode = o.Mode
+	if o.Version.Kind != NoVersion {
+		rw.New.Kind = o.Version.Kind
+	}
 	return rw
 }
 
@@ -341,6 +347,12 @@ func (dr *draft) applyLane(l Lane, v Version, fingerprint []byte) {
 	r := rw.New
 	if r.Owner == dr.ev.ID() && r.OwnerFence == dr.ev.Fence {
 		r.Owned = false
+	}
+	if v.Kind == NoVersion { // what was fetched is not told
+		return
+	}
+	if dr.ev.signals(l) { // it carries no state of its own
+		fingerprint = nil
 	}
 	if !r.Applied || v.Compare(r.Current()) >= 0 {
 		if !r.Applied || v.Epoch != r.Epoch {

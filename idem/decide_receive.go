@@ -109,6 +109,7 @@ func decideReceive(w *World, c *Receive, p *Policy) Decision {
 		return refuse(err)
 	}
 	dr := c.draft(w, p, &d)
+	dr.arrive()
 	dr.enter(EntryReceived, Received, NoReason, Entry{Holder: c.Holder})
 	d.touchResources()
 	a.Outcome = ReceiveStored
@@ -148,7 +149,7 @@ func (c *Receive) order(w *World, p *Policy, d *Decision) *Error {
 	if err := checkKind(r, o); err != nil {
 		return err
 	}
-	if r.Kind == NoVersion {
+	if r.Mode == NoMode || r.Kind == NoVersion && o.Version.Kind != NoVersion {
 		n := *r
 		n.Kind, n.Mode = o.Version.Kind, o.Mode
 		d.Resources = append(d.Resources, &ResourceWrite{Old: r, New: &n})

@@ -93,7 +93,7 @@ type Event struct {
 	Ordering *Ordering  // of the first claim that carried one
 
 	// The last grant.
-	Fence       int64
+	Fence       int64 // under SIGNAL it is drawn at the arrival, too, before there is a grant
 	Nonce       ID
 	Claimant    string
 	Holder      string // who called, for people: the name of its access token
@@ -146,6 +146,8 @@ type Event struct {
 	WaitingSince Instant
 	NotYetSince  Instant
 	CreatedAt    Instant
+
+	CarriedBy ID // the event whose completed grant carried this signal, zero for none
 
 	Effects int32 // side effects begun or recorded under this event
 	Began   bool  // this attempt began an effect

@@ -26,7 +26,8 @@ const (
 // store is a store of records in its smallest form. Records are never changed in place, so
 // that a copy of the struct is a copy of the store.
 type store struct {
-	dom *domain
+	blind bool // completions of signals are shown no others
+	dom   *domain
 
 	ev      [maxEvents]*idem.Event
 	past    [maxEvents][]idem.Attempt
@@ -81,6 +82,13 @@ func (s *store) world(c idem.Command) *idem.World {
 		for _, f := range s.fx {
 			if f != nil && f.Event == w.Event.ID() {
 				w.Effects = append(w.Effects, f)
+			}
+		}
+	}
+	if _, ok := c.(*idem.Complete); ok && w.Event != nil && w.Event.Signals() && !s.blind {
+		for _, e := range s.ev {
+			if e != nil && e != w.Event {
+				w.Signals = append(w.Signals, e)
 			}
 		}
 	}

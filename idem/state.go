@@ -62,10 +62,11 @@ const (
 	Reported          Reason = 9  // the consumer reported it
 	ByOperator        Reason = 10 // an operator decided it
 	GapTimeout        Reason = 11 // the gap before it did not fill in time
+	Carried           Reason = 12 // a later grant about the same resource carried this signal
 )
 
 var reasonNames = [...]string{"", "LEASE_EXPIRED", "ATTEMPTS_EXHAUSTED", "TIED", "SKIPPED_GAP", "DEAD_PREDECESSOR",
-	"UNKNOWN_EFFECT", "NOT_YET_EXHAUSTED", "ILLEGAL_TRANSITION", "REPORTED", "OPERATOR", "GAP_TIMEOUT"}
+	"UNKNOWN_EFFECT", "NOT_YET_EXHAUSTED", "ILLEGAL_TRANSITION", "REPORTED", "OPERATOR", "GAP_TIMEOUT", "CARRIED"}
 
 // String is the reason's name in the contract, empty for none.
 func (r Reason) String() string {

@@ -43,6 +43,7 @@ const (
 	NoMode     Mode = 0
 	LatestWins Mode = 1 // only newer than the applied version
 	Sequential Mode = 2 // exactly the next version
+	Signal     Mode = 3 // no state comes with an event, only the news that it changed: see signal.go
 )
 
 // Transition asks a state machine of the policy whether the resource may enter a
@@ -86,6 +87,11 @@ type Resource struct {
 	LaneFence  int64
 
 	GapSince Instant // since when somebody waits for the expected version
+
+	// Of a series of signals: the fence of the last grant that was completed, which carried
+	// all that had arrived before it, and the event that it was a grant of.
+	Covered   int64
+	CoveredBy ID
 }
 
 // Current is the applied version.

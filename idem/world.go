@@ -19,6 +19,10 @@ type World struct {
 	// applied in that epoch.
 	Members []MemberEvent
 
+	// Signals are, for the completion of a signal's claim, others about its resource that seem
+	// to be pending: those that arrived first, at most [MaxFold]. Not all need be here.
+	Signals []*Event
+
 	Effect *Effect // the named effect, nil when no record exists
 
 	// Policies gives the policy of another event than the subject, whose claim is settled on
@@ -144,7 +148,7 @@ type Decision struct {
 	Reread bool // the guess is not enough: read and decide again
 
 	Event     *EventWrite
-	Owners    []*EventWrite // expired owners of lanes, settled on the way
+	Owners    []*EventWrite // others: expired owners of lanes, settled on the way, and signals that end with this one
 	Resources []*ResourceWrite
 	Effects   []*EffectWrite
 	Attempts  []Attempt
@@ -214,6 +218,7 @@ type Entry struct {
 	Who, Why       string
 	Request        string
 
+	Carrier ID     // the event that carried this one, a signal
 	Applied []Lane // versions applied by it
 	Also    []Touched
 }

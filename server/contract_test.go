@@ -107,7 +107,7 @@ func TestEnumerationsAreNumberedAlike(t *testing.T) {
 		pb.DeliveryKind_DELIVERY_KIND_CLIENT_REPEAT: int(idem.ClientRepeat), pb.SignatureStatus_SIGNATURE_STATUS_NOT_CHECKED: int(idem.NotChecked),
 		pb.FailureKind_FAILURE_KIND_NOT_YET: int(idem.NotYet), pb.StaleClaim_STALE_CLAIM_HOLD: int(idem.Hold),
 		pb.OnUnknown_ON_UNKNOWN_HOLD: int(idem.UnknownHold), pb.EffectScope_EFFECT_SCOPE_NAMESPACE: int(idem.NamespaceScope),
-		pb.OrderingMode_ORDERING_MODE_SEQUENTIAL: int(idem.Sequential), pb.WaitingFor_WAITING_FOR_TRANSITION: int(idem.WaitingStep),
+		pb.OrderingMode_ORDERING_MODE_SEQUENTIAL: int(idem.Sequential), pb.OrderingMode_ORDERING_MODE_SIGNAL: int(idem.Signal), pb.WaitingFor_WAITING_FOR_TRANSITION: int(idem.WaitingStep),
 	}
 	for e, n := range same {
 		if int(e.Number()) != n {

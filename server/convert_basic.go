@@ -44,6 +44,9 @@ func until(end, now idem.Instant) *durationpb.Duration {
 }
 
 func toVersion(v *pb.Version) idem.Version {
+	if v == nil { // a signal's
+		return idem.Version{}
+	}
 	if m, ok := v.GetValue().(*pb.Version_Instant); ok {
 		return idem.Version{Kind: idem.Moment, Epoch: v.GetEpoch(), Value: nanosOf(m.Instant)}
 	}

@@ -22,7 +22,7 @@ func consumerView(v *storage.View) *pb.ConsumerView {
 		AttemptsTotal: e.Total, Round: e.Round, RoundAttempts: e.Attempts, LastError: fromFailure(e.Error),
 		ResultSize: int64(len(e.Result)), ResultContentType: e.ContentType, Outputs: e.Outputs, Waiting: waitingView(v),
 		FirstSeenAt: instant(e.CreatedAt), StaleClaim: pb.StaleClaim(e.Stale), ReplayInProgress: e.Replay, RowVersion: e.Version,
-		Replays: e.Replays, ReplayFailed: e.ReplayFailed,
+		Replays: e.Replays, ReplayFailed: e.ReplayFailed, CarriedBy: fromKey(v.LaneOwners[e.CarriedBy]),
 	}
 	switch {
 	case e.State == idem.Processing:
@@ -106,7 +106,7 @@ func attemptViews(v *storage.View) []*pb.AttemptView {
 		out = append(out, attemptView(&v.Attempts[i]))
 	}
 	e := v.Event
-	if e.Fence == 0 {
+	if e.Total == 0 {
 		return out
 	}
 	last := attemptView(&idem.Attempt{

@@ -26,6 +26,10 @@ func checkMeaning(msg proto.Message) *refusal {
 		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
 	case *pb.ReceiveEventRequest:
 		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
+	case *pb.ReceiveEventsRequest:
+		return checkReceipts(m)
+	case *pb.ReceiveItem:
+		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
 	case *pb.AcquireEventsRequest:
 		return first(checkLease(m.GetLease()), checkWait(m.GetWait()))
 	case *pb.CheckVersionRequest:
@@ -84,6 +88,15 @@ func checkOrdering(o *pb.Ordering, e *pb.Event) *refusal {
 	}
 	if e.GetResource() == nil {
 		return invalid("event.resource", "value is required with ordering")
+	}
+	if o.GetMode() == pb.OrderingMode_ORDERING_MODE_SIGNAL {
+		if o.GetTransition() != nil {
+			return invalid("ordering.transition", "value must be absent with SIGNAL, which carries no state")
+		}
+		return nil
+	}
+	if o.GetVersion() == nil {
+		return invalid("ordering.version", "value is required")
 	}
 	return checkMode(o.GetMode(), o.GetVersion(), "ordering.mode")
 }

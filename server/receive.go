@@ -17,18 +17,25 @@ func (s *idempotency) ReceiveEvent(ctx context.Context, req *pb.ReceiveEventRequ
 		return nil, err
 	}
 	started := time.Now()
-	cmds := s.receiveCommands(ctx, req)
+	cmds := receiptsOf(ctx, req, incomingOf(ctx))
+	s.correlate(ctx, cmds...)
 	results := s.store.DoAll(ctx, cmds)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return s.receiveResponse(ctx, req, cmds, results, started)
+	resp, err := s.receiveResponse(ctx, req.GetConsumers(), cmds, results, started, func(err error) *pb.ItemError {
+		return s.refuseReceipt(ctx, req, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
-// receiveCommands are the receipts of all consumers.
-func (c *core) receiveCommands(ctx context.Context, req *pb.ReceiveEventRequest) []idem.Command {
+// receiptsOf are the receipts of all consumers of an event.
+func receiptsOf(ctx context.Context, req *pb.ReceiveEventRequest, in incoming) []idem.Command {
 	e := req.GetEvent()
-	facts := toFacts(e, req.GetDelivery(), incomingOf(ctx))
+	facts := toFacts(e, req.GetDelivery(), in)
 	cmds := make([]idem.Command, len(req.GetConsumers()))
 	for i, consumer := range req.GetConsumers() {
 		cmd := &idem.Receive{
@@ -43,14 +50,13 @@ func (c *core) receiveCommands(ctx context.Context, req *pb.ReceiveEventRequest)
 		}
 		cmds[i] = cmd
 	}
-	c.correlate(ctx, cmds...)
 	return cmds
 }
 
 // receiveResponse gathers the answers. One consumer's refusal is its own, unless nothing was
-// stored for anybody.
+// stored for anybody: then the first one's error is returned, too.
 func (s *idempotency) receiveResponse(
-	ctx context.Context, req *pb.ReceiveEventRequest, cmds []idem.Command, results []storage.Result, started time.Time,
+	ctx context.Context, consumers []string, cmds []idem.Command, results []storage.Result, started time.Time, refused func(error) *pb.ItemError,
 ) (*pb.ReceiveEventResponse, error) {
 	resp := &pb.ReceiveEventResponse{Advice: pb.Advice_ADVICE_ACKNOWLEDGE}
 	var first error
@@ -59,13 +65,13 @@ func (s *idempotency) receiveResponse(
 		a, err := decided[*idem.ReceiveAnswer](ctx, s.core, cmds[i], res, started)
 		r := &pb.ReceiptResult{}
 		if err != nil {
-			r.Result = &pb.ReceiptResult_Error{Error: s.refuseReceipt(ctx, req, err)}
+			r.Result = &pb.ReceiptResult_Error{Error: refused(err)}
 			if first == nil {
 				first = err
 			}
 		} else {
 			answered++
-			r.Result = &pb.ReceiptResult_Receipt{Receipt: fromReceipt(req.GetConsumers()[i], a)}
+			r.Result = &pb.ReceiptResult_Receipt{Receipt: fromReceipt(consumers[i], a)}
 		}
 		if err != nil || a.Outcome.Advice() != idem.AdviceAcknowledge {
 			resp.Advice, resp.RetryAfter = pb.Advice_ADVICE_REPEAT_LATER, durationpb.New(defaultRepeat)
@@ -73,7 +79,7 @@ func (s *idempotency) receiveResponse(
 		resp.Results = append(resp.Results, r)
 	}
 	if answered == 0 {
-		return nil, first
+		return resp, first
 	}
 	return resp, nil
 }

@@ -164,6 +164,10 @@ func (s *idempotency) dispatch(ctx context.Context, outer []mark, req *pb.Sessio
 		r := &pb.SessionResponse_AcquireEvents{}
 		resp.Result = r
 		r.AcquireEvents, err = through(ctx, s, outer, "acquire_events", c.AcquireEvents, s.AcquireEvents)
+	case *pb.SessionRequest_ReceiveEvents:
+		r := &pb.SessionResponse_ReceiveEvents{}
+		resp.Result = r
+		r.ReceiveEvents, err = through(ctx, s, outer, "receive_events", c.ReceiveEvents, s.ReceiveEvents)
 	default:
 		return &refusal{reason: pb.ErrorReason_ERROR_REASON_UNIMPLEMENTED, message: "the server does not know this command"}
 	}

@@ -22,7 +22,7 @@ var compiledRules = sync.OnceValues(func() (protovalidate.Validator, error) {
 		&pb.ClaimEventRequest{}, &pb.ClaimEventsRequest{}, &pb.ClaimItem{}, &pb.CompleteEventRequest{}, &pb.CompleteEventsRequest{},
 		&pb.FailEventRequest{}, &pb.ExtendClaimRequest{}, &pb.ReleaseClaimRequest{}, &pb.CheckVersionRequest{},
 		&pb.RecordSideEffectRequest{}, &pb.GetEventRequest{}, &pb.GetServerInfoRequest{}, &pb.GetPoliciesRequest{}, &pb.ApplyPoliciesRequest{},
-		&pb.ReceiveEventRequest{}, &pb.AcquireEventsRequest{},
+		&pb.ReceiveEventRequest{}, &pb.ReceiveEventsRequest{}, &pb.ReceiveItem{}, &pb.AcquireEventsRequest{},
 		&pb.GetClockRequest{}, &pb.AdvanceClockRequest{}, &pb.SetClockRequest{},
 	))
 })
@@ -57,7 +57,7 @@ func (v *validator) request(msg proto.Message) error {
 // itemsOf is the path of items that are judged for themselves.
 func itemsOf(msg proto.Message) string {
 	switch msg.(type) {
-	case *pb.ClaimEventsRequest, *pb.CompleteEventsRequest:
+	case *pb.ClaimEventsRequest, *pb.CompleteEventsRequest, *pb.ReceiveEventsRequest:
 		return "items["
 	default:
 		return ""

@@ -295,7 +295,8 @@ func (r *round) claim(a *acquirer, list []*idem.Event) {
 				rest = append(rest, Rest{list[i].ID(), d})
 			case answer.Outcome != idem.OutcomeInProgress && list[i].Ordering != nil:
 				lane := list[i].Ordering.Resource.ID()
-				over[lane] = over[lane] || answer.Outcome == idem.OutcomeStale
+				// A signal that was carried says nothing of those which tell of newer versions.
+				over[lane] = over[lane] || answer.Outcome == idem.OutcomeStale && !list[i].Signals()
 			}
 		}
 	}

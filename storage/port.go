@@ -103,7 +103,7 @@ type View struct {
 	Attempts   []idem.Attempt // earlier ones, oldest first
 	Effects    []*idem.Effect
 	Resources  []*idem.Resource
-	LaneOwners map[idem.ID]idem.EventKey // names of the events in Resources' Owner and AppliedBy, where known
+	LaneOwners map[idem.ID]idem.EventKey // names of the events in Resources' Owner and AppliedBy, and of those that Event names, where known
 	Deliveries []Delivery                // beside the first one, which the record's facts hold
 
 	Since   idem.Instant // since when it is in its state, as far as the list of unfinished work tells; else zero

@@ -65,8 +65,12 @@ type Rest struct {
 }
 
 // Ranks reports whether a is to be granted before b, where both are about one resource:
-// the newest first under LATEST_WINS, the oldest under SEQUENTIAL.
+// the newest first under LATEST_WINS, the oldest under SEQUENTIAL, and under SIGNAL what
+// arrived or was granted last, which carries all others.
 func Ranks(a, b *idem.Event) bool {
+	if a.Signals() {
+		return a.Fence > b.Fence
+	}
 	if a.Ordering.Mode == idem.LatestWins {
 		a, b = b, a
 	}

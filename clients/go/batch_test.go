@@ -161,3 +161,70 @@ func TestAClaimantIsNoJob(t *testing.T) {
 		}
 	})
 }
+
+func TestABatchIsReceived(t *testing.T) {
+	bubble(t, func(t scene, service *idemtest.Server) {
+		client := service.Client()
+		if _, err := client.Receive(t.Context(), event("evt_1")); err != nil {
+			t.Fatal(err)
+		}
+		own := &idemsvc.Delivery{Attempt: 2}
+		items := []*idemsvc.ReceiveItem{
+			{Event: event("evt_0"), Delivery: own}, {Event: event("evt_1")}, {Event: event("")}, {Event: event("evt_3"), Consumers: []string{"billing", "mail"}},
+		}
+		answers, err := client.ReceiveAll(t.Context(), items)
+		if err != nil || len(answers) != 4 {
+			t.Fatalf("%v %v", answers, err)
+		}
+		if !errors.Is(answers[2].Err, idemsvc.ErrInvalidArgument) || answers[2].Acknowledge() {
+			t.Errorf("%v", answers[2].Err)
+		}
+		for i, want := range map[int]pb.ReceiveOutcome{0: pb.ReceiveOutcome_RECEIVE_OUTCOME_RECEIVED, 1: pb.ReceiveOutcome_RECEIVE_OUTCOME_DUPLICATE, 3: pb.ReceiveOutcome_RECEIVE_OUTCOME_RECEIVED} {
+			if r := answers[i].GetResults(); !answers[i].Acknowledge() || r[0].GetReceipt().GetOutcome() != want || len(r) != max(1, len(items[i].GetConsumers())) {
+				t.Errorf("%d: %v", i, r)
+			}
+		}
+		if own.GetRequestId() != "" {
+			t.Error("the caller's delivery was changed")
+		}
+		if _, err := client.ReceiveAll(t.Context(), items, idemsvc.ReceiveOrdered(idemsvc.LatestWins(idemsvc.Sequence(1)))); !errors.Is(err, idemsvc.ErrInvalidArgument) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Receipts that were turned away, for some of their consumers or for all, are repeated, and
+// every one is told as the first arrival that it is.
+func TestReceiptsTurnedAwayAreRepeated(t *testing.T) {
+	for over, opts := range map[string][]idemsvc.Option{"calls": nil, "a session": {idemsvc.WithSession()}} {
+		for _, after := range []bool{false, true} {
+			t.Run(over+", after="+strconv.FormatBool(after), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := &picky{Backend: memory.New(memory.Options{}), after: after}
+					_, reach := piped(t, p)
+					client := dial(t, "passthrough:///picky", append(opts, reach)...)
+					items := make([]*idemsvc.ReceiveItem, 30)
+					for i := range items {
+						items[i] = &idemsvc.ReceiveItem{Event: event("evt_" + strconv.Itoa(i))}
+					}
+					p.refuse(90)
+					answers, err := client.ReceiveAll(t.Context(), items, idemsvc.ReceiveFor("billing", "mail"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, a := range answers {
+						if !a.Acknowledge() || len(a.GetResults()) != 2 {
+							t.Fatalf("%d: %v %v", i, a.ReceiveAnswer, a.Err)
+						}
+						for _, r := range a.GetResults() {
+							if r.GetReceipt().GetOutcome() != pb.ReceiveOutcome_RECEIVE_OUTCOME_RECEIVED {
+								t.Errorf("%d: %v", i, r)
+							}
+						}
+					}
+				})
+			})
+		}
+	}
+}

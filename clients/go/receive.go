@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
 
@@ -53,14 +51,7 @@ func (c *Client) Receive(ctx context.Context, event *Event, opts ...ReceiveOptio
 		o(req)
 	}
 	req.Event = trailed(ctx, req.GetNamespace(), req.GetEvent())
-	if req.GetDelivery().GetRequestId() == "" { // so that a repeat is recognised as one
-		d := &Delivery{}
-		if req.GetDelivery() != nil {
-			d = proto.CloneOf(req.GetDelivery()) // the caller's own stays as it is
-		}
-		d.RequestId = NewClaimant()
-		req.Delivery = d
-	}
+	req.Delivery = identified(req.GetDelivery(), NewClaimant())
 	resp, err := c.idem.ReceiveEvent(ctx, req)
 	if err != nil {
 		return nil, err

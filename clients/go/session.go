@@ -65,6 +65,13 @@ func (s *Session) Do(ctx context.Context, req *SessionRequest) (*SessionResponse
 			return resp.GetCompleteEvents(), err
 		})
 		return answered(&SessionResponse{Result: &pb.SessionResponse_CompleteEvents{CompleteEvents: out}}, err)
+	case *pb.SessionRequest_ReceiveEvents:
+		out, err := cfg.receiveItems(ctx, c.ReceiveEvents, func(ctx context.Context, some *pb.ReceiveEventsRequest) (*pb.ReceiveEventsResponse, error) {
+			part := &pb.SessionRequest{Command: &pb.SessionRequest_ReceiveEvents{ReceiveEvents: some}, Timeout: req.GetTimeout(), Traceparent: req.GetTraceparent()}
+			resp, err := s.do(ctx, part, some)
+			return resp.GetReceiveEvents(), err
+		})
+		return answered(&SessionResponse{Result: &pb.SessionResponse_ReceiveEvents{ReceiveEvents: out}}, err)
 	case *pb.SessionRequest_AcquireEvents:
 		return s.do(ctx, req, c.AcquireEvents)
 	default:

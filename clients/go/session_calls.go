@@ -72,6 +72,11 @@ func (o overSession) ReceiveEvent(ctx context.Context, r *pb.ReceiveEventRequest
 	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_ReceiveEvent{ReceiveEvent: r}}, (*pb.SessionResponse).GetReceiveEvent)
 }
 
+// ReceiveEvents implements the contract's method.
+func (o overSession) ReceiveEvents(ctx context.Context, r *pb.ReceiveEventsRequest, _ ...grpc.CallOption) (*pb.ReceiveEventsResponse, error) {
+	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_ReceiveEvents{ReceiveEvents: r}}, (*pb.SessionResponse).GetReceiveEvents)
+}
+
 // AcquireEvents implements the contract's method.
 func (o overSession) AcquireEvents(ctx context.Context, r *pb.AcquireEventsRequest, _ ...grpc.CallOption) (*pb.AcquireEventsResponse, error) {
 	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_AcquireEvents{AcquireEvents: r}}, (*pb.SessionResponse).GetAcquireEvents)

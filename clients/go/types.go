@@ -27,6 +27,8 @@ type (
 	Causation = pb.Causation
 	// ClaimItem is one event of a batch.
 	ClaimItem = pb.ClaimItem
+	// ReceiveItem is one event of a batch of receipts.
+	ReceiveItem = pb.ReceiveItem
 	// Advice is what to do with a delivery.
 	Advice = pb.Advice
 	// ClaimOutcome says why a claim was granted or not. Treat a value that you do not know by
@@ -56,6 +58,14 @@ func Sequence(n int64) *Version { return &Version{Value: &pb.Version_Sequence{Se
 // LatestWins orders events that carry the full state: older ones are superseded.
 func LatestWins(v *Version) *Ordering {
 	return &Ordering{Version: v, Mode: pb.OrderingMode_ORDERING_MODE_LATEST_WINS}
+}
+
+// Signal orders events that only say that something has changed: whoever is granted one
+// fetches the state and completes with what it fetched ([WithAppliedVersion]). One grant
+// carries all that were received before it. v is the version that the event tells of, nil
+// where it tells of none.
+func Signal(v *Version) *Ordering {
+	return &Ordering{Version: v, Mode: pb.OrderingMode_ORDERING_MODE_SIGNAL}
 }
 
 // Sequential orders events that carry a change: each waits for the one before it.

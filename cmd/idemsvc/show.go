@@ -64,6 +64,9 @@ func (c *cli) showConsumer(x *pb.ConsumerView) {
 		fmt.Fprintf(c.stdout, " (%s)", safe(x.GetReason()))
 	}
 	fmt.Fprintln(c.stdout)
+	if by := x.GetCarriedBy(); by != nil {
+		c.line("carried by", safe(by.GetEventId())+" from "+safe(by.GetSource()))
+	}
 	for _, a := range x.GetAttempts() {
 		end := "running"
 		if a.GetEnd() != 0 {

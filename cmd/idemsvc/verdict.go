@@ -82,6 +82,9 @@ func findingOf(c *pb.ConsumerView) finding {
 	case pb.EventState_EVENT_STATE_BLOCKED_LOOP:
 		return finding{fmt.Sprintf("for %s a loop rule stopped it", name), processing, "break the loop, then let an operator run it again for " + name}
 	case pb.EventState_EVENT_STATE_IGNORED_STALE:
+		if by := c.GetCarriedBy(); by != nil {
+			return finding{said: fmt.Sprintf("%s had its change with what was fetched for %s", name, safe(by.GetEventId()))}
+		}
 		return finding{said: name + " skipped it because newer state was applied"}
 	case pb.EventState_EVENT_STATE_IGNORED_SELF_ORIGINATED:
 		return finding{said: name + " skipped it because it had caused it itself"}

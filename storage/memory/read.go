@@ -151,8 +151,10 @@ func (s *Store) view(e *idem.Event, now idem.Instant) storage.View {
 			}
 		}
 	}
-	if o := s.events[e.Waiting.Event]; o != nil {
-		v.LaneOwners[e.Waiting.Event] = o.Key
+	for _, other := range []idem.ID{e.Waiting.Event, e.CarriedBy} {
+		if o := s.events[other]; o != nil {
+			v.LaneOwners[other] = o.Key
+		}
 	}
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/storage"
 )
 
 // policyOf is the policy for a command: that of its event's record, else that of the
@@ -61,6 +62,9 @@ func (s *Store) world(c idem.Command, p *idem.Policy, now idem.Instant) *idem.Wo
 		}
 	}
 	w.Past = s.past(c)
+	if _, ok := c.(*idem.Complete); ok && w.Event != nil && w.Event.Signals() {
+		w.Signals = s.signalsBeside(w.Event)
+	}
 	if id, ok := idem.EffectOf(c); ok {
 		w.Effect = cloneEffect(s.effects[id])
 	}
@@ -224,4 +228,21 @@ const minValue = -1 << 63
 // settled is the record as of an instant, under its own policy.
 func (s *Store) settled(e *idem.Event, now idem.Instant) *idem.Event {
 	return idem.Settled(e, now, s.policyOfEvent(e))
+}
+
+// signalsBeside are the pending signals about the resource of one, those that arrived first.
+func (s *Store) signalsBeside(e *idem.Event) []*idem.Event {
+	var list []*idem.Event
+	for id := range s.inbox.open[storage.GroupOf(e.Key)] {
+		o := s.events[id]
+		if o.Signals() && o.Ordering.Resource == e.Ordering.Resource && id != e.ID() {
+			list = append(list, o)
+		}
+	}
+	slices.SortFunc(list, func(a, b *idem.Event) int { return cmp.Compare(a.Fence, b.Fence) })
+	list = list[:min(len(list), idem.MaxFold)]
+	for i, o := range list {
+		list[i] = cloneEvent(o)
+	}
+	return list
 }

@@ -20,9 +20,10 @@ type item struct {
 	way    way            // which statement writes it
 	read   need
 	misses int
-	torn   bool // its records were read while they changed, and are read again
-	blind  bool // nothing was known of its event
-	unseen bool // nor of its resource
+	torn   bool    // its records were read while they changed, and are read again
+	blind  bool    // nothing was known of its event
+	unseen bool    // nor of its resource
+	signal idem.ID // the resource whose other signals end with this completion, zero for none
 	done   bool
 	result storage.Result
 }
@@ -220,6 +221,7 @@ func (s *Store) start(it *item) {
 			it.read = needEvent
 			return
 		}
+		it.signal = signalOf(it.cmd, w.Event)
 		s.guess(it, w, needEvent)
 	}
 }
@@ -342,7 +344,7 @@ func wayOf(d *idem.Decision) way {
 		return byApply
 	}
 	switch {
-	case d.Event.Old == nil && d.Event.Draw && len(d.Entries) == 1:
+	case d.Event.Old == nil && d.Event.Draw && d.Event.New.State == idem.Processing && len(d.Entries) == 1:
 		return byFirst
 	case d.Event.Old != nil && !d.Event.Draw && d.Event.Granted == (idem.When{}):
 		return byStep

@@ -181,6 +181,7 @@ type resourceCols struct {
 	owner, by      []*[16]byte
 	machine, state []*string
 	print          [][]byte
+	coveredBy      []*[16]byte
 	numbers        []int64
 }
 
@@ -192,14 +193,15 @@ func (c *resourceCols) add(cmd int64, w *idem.ResourceWrite) {
 	c.machine = append(c.machine, nullText(r.Machine))
 	c.state = append(c.state, nullText(r.State))
 	c.print = append(c.print, r.Print)
+	c.coveredBy = append(c.coveredBy, nullID(r.CoveredBy))
 	c.numbers = append(c.numbers, cmd, w.Old.Version, int64(r.Kind), int64(r.Mode),
 		flag(r.Owned, 1)|flag(r.Applied, 2)|flag(w.Lane, 4)|flag(w.OwnFence, 8),
-		r.Epoch, r.Value, r.Start, r.OwnerFence, w.GapSince.Code())
+		r.Epoch, r.Value, r.Start, r.OwnerFence, w.GapSince.Code(), r.Covered)
 }
 
 func (c *resourceCols) values(v map[string]any) {
 	v["ur"], v["ur_id"], v["ur_owner"], v["ur_by"] = c.numbers, c.id, c.owner, c.by
-	v["ur_machine"], v["ur_state"], v["ur_print"] = c.machine, c.state, c.print
+	v["ur_machine"], v["ur_state"], v["ur_print"], v["ur_covered_by"] = c.machine, c.state, c.print, c.coveredBy
 }
 
 type effectCols struct {

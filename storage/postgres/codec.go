@@ -339,7 +339,8 @@ func encodeDetail(e *idem.Event) []byte {
 	w.String(37, e.Trace)
 	w.Int(40, int64(e.Replays))
 	putDecided(w, 41, e.Decided)
-	w.Bool(48, e.GrantReplay)
+	w.Bytes(42, idBytes(e.CarriedBy))
+	w.Bool(43, e.GrantReplay)
 	return w.Out()
 }
 
@@ -427,6 +428,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		}
 	case 31:
 		e.Began = f.Bool()
+	case 42:
+		e.CarriedBy = id16(f.Value)
 	case 32:
 		e.LateReports = append(e.LateReports, getLate(f.Sub()))
 	case 33:
@@ -443,7 +446,7 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.Replays = f.Int32()
 	case 41:
 		e.Decided = append(e.Decided, getDecided(f.Sub()))
-	case 48:
+	case 43:
 		e.GrantReplay = f.Bool()
 	}
 }

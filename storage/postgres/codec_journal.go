@@ -69,6 +69,7 @@ func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
 	if n.First {
 		putSubject(w, n, d)
 	}
+	w.Bytes(33, idBytes(n.Carrier))
 	if lead != n.ID {
 		w.Bytes(40, lead[:])
 	}
@@ -88,12 +89,13 @@ func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
 		w.Bytes(42, buf)
 	}
 	if e := orderedBy(n, d); e != nil { // which lane the event stands in, and where
-		epoch, value := rankOf(e.Ordering)
+		epoch, value := rankOf(e)
 		lane := e.Ordering.Resource.ID()
 		w.Group(43, func(g *tlv.Writer) {
 			g.Bytes(1, lane[:])
 			g.Int(2, epoch)
 			g.Int(3, value)
+			g.Bool(4, e.Signals() && writeOf(n, d).Draw) // the head knows the fence
 		})
 	}
 }
@@ -173,8 +175,12 @@ func orderedBy(n *idem.Entry, d *idem.Decision) *idem.Event {
 }
 
 // rankOf is an event's place among those about its resource: whose rank is lower is to be
-// granted first. Under LATEST_WINS that is the newest.
-func rankOf(o *idem.Ordering) (epoch, value int64) {
+// granted first. Under LATEST_WINS that is the newest, under SIGNAL what came last.
+func rankOf(e *idem.Event) (epoch, value int64) {
+	o := e.Ordering
+	if e.Signals() {
+		return 0, ^e.Fence
+	}
 	if o.Mode == idem.LatestWins {
 		return ^o.Version.Epoch, ^o.Version.Value // turned about, without an overflow
 	}
@@ -198,6 +204,7 @@ type journaled struct {
 	lane      idem.ID // the resource that orders the event, zero for none
 	rankEpoch int64
 	rankValue int64
+	rankDrawn bool      // its place is told by the fence that was drawn
 	resources []idem.ID // that changed along with it
 }
 
@@ -206,9 +213,9 @@ func readBlock(at idem.Instant, heads, body []byte) ([]journaled, error) {
 	if len(heads)%headSize != 0 {
 		return nil, tlv.ErrCorrupt
 	}
-	won := make(map[idem.ID]bool, len(heads)/headSize)
+	won := make(map[idem.ID]int64, len(heads)/headSize)
 	for h := heads; len(h) > 0; h = h[headSize:] {
-		won[id16(h[:16])] = true
+		won[id16(h[:16])] = int64(binary.BigEndian.Uint64(h[16:headSize])) //nolint:gosec // written from the same type
 	}
 	out := make([]journaled, 0, len(won))
 	r := tlv.NewReader(body, codecVersion)
@@ -220,7 +227,10 @@ func readBlock(at idem.Instant, heads, body []byte) ([]journaled, error) {
 		if err != nil {
 			return nil, err
 		}
-		if won[lead] {
+		if fence, ok := won[lead]; ok {
+			if n.rankDrawn {
+				n.rankValue = ^fence
+			}
 			out = append(out, n)
 		}
 	}
@@ -298,6 +308,8 @@ func (n *journaled) readRank(r *tlv.Reader) {
 			n.rankEpoch = f.Int()
 		case 3:
 			n.rankValue = f.Int()
+		case 4:
+			n.rankDrawn = f.Bool()
 		}
 	}
 }

@@ -210,6 +210,10 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	next.Ordering.Mode = idem.Sequential
 	grantOf(t, s, next)
 
+	news := lane(claimOf(ns, "news"), "r5", 1)
+	news.Ordering.Mode, news.Ordering.Version = idem.Signal, idem.Version{}
+	must[*idem.EndAnswer](t, s, completeOf(grantOf(t, s, news), "fetched"))
+
 	// Granted again after a failure, by a later delivery; then its lease is over.
 	again := claimOf(ns, "again")
 	again.Facts.Kind = idem.ProviderFirst

@@ -27,7 +27,7 @@ func Statements() map[string]string {
 	return map[string]string{
 		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": applyForm(allParts).sql, "place": sqlPlace, "place_effects": sqlPlaceEffects,
 		"payload": sqlPayload, "sources": sqlSources, "granted": sqlGranted, "read_events": sqlReadEvents, "read_owners": sqlReadOwners,
-		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers,
+		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers, "read_signals": sqlReadSignals,
 		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove,
 		"follow_lookup": sqlFollowLookup, "follow_over": sqlFollowOver, "follow_open": sqlFollowOpen, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
 		"find_ref": sqlFindRef, "find_facts": sqlFindFacts, "survey": sqlSurvey, "find_term": sqlFindTerm, "find_unfinished": sqlFindUnfinished, "find_deliveries": sqlFindDeliveries,

@@ -18,12 +18,27 @@ import (
 // followBlocks is how many blocks of the journal one step of the reader behind it takes.
 const followBlocks = 256
 
+// maxCatchUp bounds the last pause of one who waits for another replica's step.
+const maxCatchUp = 256 * time.Millisecond
+
 // errOvertaken reports a step that another replica took.
 var errOvertaken = errors.New("postgres: another replica moved the cursor")
 
 // Follow reads what was written to the journal since the last step, by whichever replica,
 // and returns how many entries it read; -1 when another replica was reading them.
 func (s *Store) Follow(ctx context.Context) (int64, error) { return s.follow(ctx, 0) }
+
+// catchUp reads all that was written before it was called. Where another replica is reading
+// just now, that one may have begun before: what it leaves is read after it.
+func (s *Store) catchUp(ctx context.Context) error {
+	for wait := time.Millisecond; ; wait *= 2 {
+		n, err := s.Follow(ctx)
+		if err != nil || n >= 0 || wait > maxCatchUp {
+			return err // beyond that the lag tells
+		}
+		pause(ctx, wait)
+	}
+}
 
 // follow leaves a cursor that another replica moved less than fresh ago to that one.
 func (s *Store) follow(ctx context.Context, fresh time.Duration) (int64, error) {

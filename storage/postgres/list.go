@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, q storage.ListQuery) (storage.Listed, 
 		q.Limit = storage.MaxListed
 	}
 	// What has just happened is to be found, as by Lookup.
-	if _, err := s.Follow(ctx); err != nil {
+	if err := s.catchUp(ctx); err != nil {
 		return out, outside(err)
 	}
 	info, err := s.Info(ctx)

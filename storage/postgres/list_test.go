@@ -1,14 +1,17 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
 	"github.com/idemsvc/idemsvc/storage"
 	"github.com/idemsvc/idemsvc/storage/postgres"
 )
@@ -142,5 +145,38 @@ func TestAListOfFewAmongManyEnds(t *testing.T) {
 		if len(got) != 1 || got[0] != "rare" {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// What is written before a list is asked for is in it, also where another replica is just
+// reading the journal and began before that was written.
+func TestAListWaitsForAnotherReplicasStep(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	sent := &sentStatements{args: map[string][]any{}}
+	s, pool := openOn(t, url, quiet, func(c *pgxpool.Config) { c.ConnConfig.Tracer = sent })
+	failMany(t, s, "ns", 1)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM idemsvc.follower FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	type listed struct {
+		storage.Listed
+		err error
+	}
+	done := make(chan listed, 1)
+	go func() {
+		page, err := s.List(context.Background(), storage.ListQuery{Namespace: "ns", States: []idem.State{idem.FailedTerminal}, Limit: 4})
+		done <- listed{page, err}
+	}()
+	eventually(t, 10*time.Second, "the list tries to read the journal", func() bool { _, ok := sent.of(postgres.Statements()["follow_move"]); return ok })
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-done; l.err != nil || len(l.Views) != 1 {
+		t.Errorf("listed are %d, %v", len(l.Views), l.err)
 	}
 }

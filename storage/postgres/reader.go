@@ -71,9 +71,9 @@ func (s *Store) Lookup(ctx context.Context, q storage.Query) (storage.Found, err
 		term = causeTerm(q.Namespace, q.Value, q.Name)
 	default:
 	}
-	// What has just happened is to be found: the reader behind the journal takes a step now,
-	// unless another replica is taking one. The answer says how far behind it is.
-	if _, err := s.Follow(ctx); err != nil {
+	// What has just happened is to be found: the reader behind the journal takes a step now.
+	// The answer says how far behind it is.
+	if err := s.catchUp(ctx); err != nil {
 		return storage.Found{}, outside(err)
 	}
 	match := func(v *storage.View) bool { return v.Event.Key.Namespace == q.Namespace && matches(v, q) }
@@ -251,7 +251,8 @@ func resourcesOf(e *idem.Event, w *world) []*idem.Resource {
 	return list
 }
 
-// names finds the keys of the events that resources name, and that events wait for.
+// names finds the keys of the events that resources name, and that events wait for or were
+// carried by.
 func (s *Store) names(ctx context.Context, w *world, events []*idem.Event) (map[idem.ID]idem.EventKey, error) {
 	var ids [][16]byte
 	for _, r := range w.resources {
@@ -262,8 +263,10 @@ func (s *Store) names(ctx context.Context, w *world, events []*idem.Event) (map[
 		}
 	}
 	for _, e := range events {
-		if !e.Waiting.Event.IsZero() {
-			ids = append(ids, e.Waiting.Event)
+		for _, id := range []idem.ID{e.Waiting.Event, e.CarriedBy} {
+			if !id.IsZero() {
+				ids = append(ids, id)
+			}
 		}
 	}
 	return s.keysOf(ctx, ids)

@@ -11,7 +11,7 @@ import (
 // good as the stored one.
 func (s *Store) rememberedSeries(it *item) *idem.Resource {
 	r, ok := s.resources.get(it.order.Resource.ID())
-	if !ok || r.Kind == idem.NoVersion {
+	if !ok || r.Mode == idem.NoMode {
 		return nil
 	}
 	return r

@@ -84,14 +84,15 @@ func scanResource(rows pgx.Rows) (*idem.Resource, error) {
 		r                idem.Resource
 		id               [16]byte
 		owner, appliedBy *[16]byte
+		coveredBy        *[16]byte
 		kind, mode       int16
 		gap              *time.Time
 		machine, state   *string
 	)
 	err := rows.Scan(&id, &r.Key.Namespace, &r.Key.Consumer, &r.Key.Type, &r.Key.Name, &r.Version, &kind, &mode, &r.Owned, &r.Applied,
-		&r.Epoch, &r.Value, &r.Start, &owner, &r.OwnerFence, &r.LaneFence, &appliedBy, &gap, &machine, &state, &r.Print)
+		&r.Epoch, &r.Value, &r.Start, &owner, &r.OwnerFence, &r.LaneFence, &appliedBy, &gap, &machine, &state, &r.Print, &r.Covered, &coveredBy)
 	r.Kind, r.Mode = idem.VersionKind(kind), idem.Mode(mode) //nolint:gosec // written from the same types
-	r.Owner, r.AppliedBy = uuid(owner), uuid(appliedBy)
+	r.Owner, r.AppliedBy, r.CoveredBy = uuid(owner), uuid(appliedBy), uuid(coveredBy)
 	r.GapSince = instant(gap)
 	r.Machine, r.State = text(machine), text(state)
 	return &r, err

@@ -15,7 +15,8 @@ const (
     e.total, e.effects, e.state, e.by_expiry, e.detail, e.result`
 	eventWidth      = 23 // columns
 	resourceColumns = `r.id, r.namespace, r.consumer, r.type, r.name, r.version, r.kind, r.mode, r.owned, r.applied, r.epoch, r.value,
-    r.start, r.owner, r.owner_fence, r.lane_fence, r.applied_by, r.gap_since, r.machine, r.state, r.print`
+    r.start, r.owner, r.owner_fence, r.lane_fence, r.applied_by, r.gap_since, r.machine, r.state, r.print,
+    r.covered, r.covered_by`
 	effectColumns = `f.id, f.namespace, f.scope, f.consumer, f.key_event, f.key, f.version, f.state, f.event, f.fence,
     f.lease_until, f.since, f.bytes, f.detail, f.result`
 	memberColumns = `e.namespace, e.consumer, e.source, e.event_id, e.version, e.fence, e.lease_until, e.lease_us, e.state, e.by_expiry, e.detail`
@@ -34,6 +35,7 @@ var (
 	sqlGranted       = load("granted")
 	sqlReadEvents    = load("read_events")
 	sqlReadOwners    = load("read_owners")
+	sqlReadSignals   = load("read_signals")
 	sqlReadResources = load("read_resources")
 	sqlReadEffects   = load("read_effects")
 	sqlReadAttempts  = load("read_attempts")

@@ -18,6 +18,8 @@ func tornResource(e *idem.Event, r *idem.Resource) bool {
 		return true
 	case r.Owner == id && r.OwnerFence == e.Fence && !r.Owned && e.State == idem.Processing: // ended since
 		return true
+	case r.CoveredBy == id && r.Covered >= e.Fence && e.State != idem.Processed && e.SettledAs != idem.Processed: // completed since
+		return true
 	default:
 		return r.Applied && r.AppliedBy == id && e.State != idem.Processed && e.SettledAs != idem.Processed // completed since
 	}

@@ -25,6 +25,7 @@ type world struct {
 	memberEpoch        []int64
 	memberOwn          []int64
 	memberStart        []int64
+	signal             [][16]byte // resources whose signals are asked for
 
 	events    map[idem.ID]*idem.Event
 	resources map[idem.ID]*idem.Resource
@@ -33,6 +34,7 @@ type world struct {
 	ofEvent   map[idem.ID][]*idem.Effect
 	attempts  map[idem.ID][]idem.Attempt
 	members   map[idem.ID][]idem.MemberEvent
+	signals   map[idem.ID]*idem.Event
 }
 
 func newWorld(t *trip, items []*item) *world {
@@ -40,7 +42,7 @@ func newWorld(t *trip, items []*item) *world {
 		t: t, items: items,
 		events: map[idem.ID]*idem.Event{}, resources: map[idem.ID]*idem.Resource{}, owners: map[idem.ID]*idem.Event{},
 		effects: map[idem.ID]*idem.Effect{}, ofEvent: map[idem.ID][]*idem.Effect{},
-		attempts: map[idem.ID][]idem.Attempt{}, members: map[idem.ID][]idem.MemberEvent{},
+		attempts: map[idem.ID][]idem.Attempt{}, members: map[idem.ID][]idem.MemberEvent{}, signals: map[idem.ID]*idem.Event{},
 	}
 	for _, it := range items {
 		w.ask(it)
@@ -65,6 +67,9 @@ func (w *world) ask(it *item) {
 	}
 	if id, ok := idem.EffectOf(it.cmd); ok {
 		w.effect = append(w.effect, id)
+	}
+	if !it.signal.IsZero() && it.misses == 0 { // those of a first try: it must not fail for their sake
+		w.signal = append(w.signal, it.signal)
 	}
 }
 
@@ -97,6 +102,11 @@ func (w *world) queue(b *pgx.Batch) {
 		b.Queue(sqlReadResources, w.resource, w.deepBucket, w.deepID).Query(w.scanResources)
 		b.Queue(sqlReadOwners, w.resource, w.deepBucket, w.deepID).Query(func(rows pgx.Rows) error {
 			return w.t.scanEvents(rows, w.owners)
+		})
+	}
+	if len(w.signal) > 0 {
+		b.Queue(sqlReadSignals, w.signal, idem.MaxFold).Query(func(rows pgx.Rows) error {
+			return w.t.scanEvents(rows, w.signals)
 		})
 	}
 	if len(w.deepID) > 0 || len(w.effect) > 0 {
@@ -201,7 +211,14 @@ func (w *world) decide(ctx context.Context, it *item) {
 		it.order, it.read = e.Ordering, needAll // the record's own ordering decides: read its resource
 		return
 	}
+	if it.signal.IsZero() && it.misses == 0 {
+		if it.signal = signalOf(it.cmd, e); !it.signal.IsZero() {
+			it.read = needAll // with the others about its resource
+			return
+		}
+	}
 	world := s.worldOf(it, w.t, e)
+	world.Signals = w.signalsOf(it)
 	world.Effects = w.ofEvent[it.subject()]
 	world.Resources = w.resources
 	world.Owners = w.owners

@@ -97,7 +97,7 @@ type test struct {
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, corners, readers, lists, retention, receipts, acquisitions))
+	run(t, open, slices.Concat(promises, scenarios, gates, tokenCalls, versions, effects, operators, corners, readers, lists, retention, receipts, acquisitions, signals))
 }
 
 // RunDisputed runs the tests of rules on which the documented semantics and the rules in

@@ -141,6 +141,7 @@ func (p *outcomesPage) endings() {
 		{"FailEvent", "FailEventResponse.state", ""},
 		{"ReleaseClaim", "ReleaseClaimResponse", "Answer the provider"},
 		{"ClaimEvents", "IdempotencyService.ClaimEvents", "answered 2xx only if"},
+		{"ReceiveEvents", "IdempotencyService.ReceiveEvents", "answered 2xx only if"},
 	} {
 		said := p.comments.of(p.t, e.element)
 		if e.words != "" {

@@ -32,9 +32,9 @@ WITH env AS MATERIALIZED (
 --]
 --[ur
 , ur AS MATERIALIZED (
-    SELECT t.id, t.owner, t.applied_by, t.machine, t.state, t.print, (t.n - 1) * 10 AS o, (:ur::bigint[])[(t.n - 1) * 10 + 1] AS cmd
-    FROM unnest(:ur_id::uuid[], :ur_owner::uuid[], :ur_by::uuid[], :ur_machine::text[], :ur_state::text[], :ur_print::bytea[])
-        WITH ORDINALITY AS t(id, owner, applied_by, machine, state, print, n)
+    SELECT t.id, t.owner, t.applied_by, t.machine, t.state, t.print, t.covered_by, (t.n - 1) * 11 AS o, (:ur::bigint[])[(t.n - 1) * 11 + 1] AS cmd
+    FROM unnest(:ur_id::uuid[], :ur_owner::uuid[], :ur_by::uuid[], :ur_machine::text[], :ur_state::text[], :ur_print::bytea[], :ur_covered_by::uuid[])
+        WITH ORDINALITY AS t(id, owner, applied_by, machine, state, print, covered_by, n)
 ), lr AS MATERIALIZED (
     SELECT u.cmd FROM ur u, LATERAL (
         SELECT 1 FROM idemsvc.resource r
@@ -146,7 +146,8 @@ WITH env AS MATERIALIZED (
         owner_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 8) <> 0 THEN d.fence ELSE (:ur::bigint[])[u.o + 9] END,
         lane_fence = CASE WHEN ((:ur::bigint[])[u.o + 5] & 4) <> 0 THEN d.fence ELSE r.lane_fence END, applied_by = u.applied_by,
         gap_since = CASE WHEN (:ur::bigint[])[u.o + 10] = -1 THEN r.gap_since WHEN (:ur::bigint[])[u.o + 10] >= 0 THEN m.at END,
-        machine = u.machine, state = u.state, print = u.print, changed_at = m.at
+        machine = u.machine, state = u.state, print = u.print,
+        covered = (:ur::bigint[])[u.o + 11], covered_by = u.covered_by, changed_at = m.at
     FROM moment m, ur u JOIN done d USING (cmd)
     WHERE r.bucket = get_byte(uuid_send(u.id), 0)::smallint AND r.id = u.id AND r.version = (:ur::bigint[])[u.o + 2]
     RETURNING u.cmd

@@ -306,6 +306,33 @@ func local_request_IdempotencyService_ReceiveEvent_0(ctx context.Context, marsha
 	return msg, metadata, err
 }
 
+func request_IdempotencyService_ReceiveEvents_0(ctx context.Context, marshaler runtime.Marshaler, client extIdemsvcv1.IdempotencyServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extIdemsvcv1.ReceiveEventsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ReceiveEvents(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_IdempotencyService_ReceiveEvents_0(ctx context.Context, marshaler runtime.Marshaler, server extIdemsvcv1.IdempotencyServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extIdemsvcv1.ReceiveEventsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ReceiveEvents(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_IdempotencyService_AcquireEvents_0(ctx context.Context, marshaler runtime.Marshaler, client extIdemsvcv1.IdempotencyServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extIdemsvcv1.AcquireEventsRequest
@@ -539,6 +566,26 @@ func RegisterIdempotencyServiceHandlerServer(ctx context.Context, mux *runtime.S
 		}
 		forward_IdempotencyService_ReceiveEvent_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_IdempotencyService_ReceiveEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/idemsvc.v1.IdempotencyService/ReceiveEvents", runtime.WithHTTPPathPattern("/v1/events:batchReceive"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_IdempotencyService_ReceiveEvents_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_IdempotencyService_ReceiveEvents_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_IdempotencyService_AcquireEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -769,6 +816,23 @@ func RegisterIdempotencyServiceHandlerClient(ctx context.Context, mux *runtime.S
 		}
 		forward_IdempotencyService_ReceiveEvent_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_IdempotencyService_ReceiveEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/idemsvc.v1.IdempotencyService/ReceiveEvents", runtime.WithHTTPPathPattern("/v1/events:batchReceive"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_IdempotencyService_ReceiveEvents_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_IdempotencyService_ReceiveEvents_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_IdempotencyService_AcquireEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -800,6 +864,7 @@ var (
 	pattern_IdempotencyService_CheckVersion_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "versions"}, "check"))
 	pattern_IdempotencyService_RecordSideEffect_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sideEffects"}, "record"))
 	pattern_IdempotencyService_ReceiveEvent_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "receive"))
+	pattern_IdempotencyService_ReceiveEvents_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchReceive"))
 	pattern_IdempotencyService_AcquireEvents_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "acquire"))
 )
 
@@ -814,5 +879,6 @@ var (
 	forward_IdempotencyService_CheckVersion_0     = runtime.ForwardResponseMessage
 	forward_IdempotencyService_RecordSideEffect_0 = runtime.ForwardResponseMessage
 	forward_IdempotencyService_ReceiveEvent_0     = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ReceiveEvents_0    = runtime.ForwardResponseMessage
 	forward_IdempotencyService_AcquireEvents_0    = runtime.ForwardResponseMessage
 )

@@ -117,7 +117,8 @@ type CheckVersionRequest struct {
 	Resource *Resource `protobuf:"bytes,3,opt,name=resource,proto3" json:"resource,omitempty"`
 	// The version. Required.
 	Version *Version `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	// What must come before. Required; without a claim token only LATEST_WINS is allowed.
+	// What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+	// completion.
 	Mode OrderingMode `protobuf:"varint,5,opt,name=mode,proto3,enum=idemsvc.v1.OrderingMode" json:"mode,omitempty"`
 	// A step of a state machine, if there is one.
 	Transition *Transition `protobuf:"bytes,6,opt,name=transition,proto3" json:"transition,omitempty"`
@@ -331,14 +332,13 @@ var File_idemsvc_v1_check_version_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_check_version_proto_rawDesc = "" +
 	"\n" +
 	"\x1eidemsvc/v1/check_version.proto\x12\n" +
-	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/version.proto\"\xdd\x03\n" +
+	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/version.proto\"\xdf\x03\n" +
 	"\x13CheckVersionRequest\x12,\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12*\n" +
 	"\bconsumer\x18\x02 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\bconsumer\x128\n" +
 	"\bresource\x18\x03 \x01(\v2\x14.idemsvc.v1.ResourceB\x06\xbaH\x03\xc8\x01\x01R\bresource\x125\n" +
-	"\aversion\x18\x04 \x01(\v2\x13.idemsvc.v1.VersionB\x06\xbaH\x03\xc8\x01\x01R\aversion\x128\n" +
-	"\x04mode\x18\x05 \x01(\x0e2\x18.idemsvc.v1.OrderingModeB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04mode\x126\n" +
+	"\aversion\x18\x04 \x01(\v2\x13.idemsvc.v1.VersionB\x06\xbaH\x03\xc8\x01\x01R\aversion\x12:\n" +
+	"\x04mode\x18\x05 \x01(\x0e2\x18.idemsvc.v1.OrderingModeB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x03R\x04mode\x126\n" +
 	"\n" +
 	"transition\x18\x06 \x01(\v2\x16.idemsvc.v1.TransitionR\n" +
 	"transition\x12)\n" +

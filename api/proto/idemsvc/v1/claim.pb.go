@@ -110,7 +110,8 @@ const (
 	// ACKNOWLEDGE. All attempts are used up (existing.error is the last error).
 	// Provider: 2xx, or its stop code if it has one. Next: nothing; an operator may let it run again.
 	ClaimOutcome_CLAIM_OUTCOME_DEAD_LETTERED ClaimOutcome = 6
-	// ACKNOWLEDGE. A newer version of the resource is applied; the event ends as IGNORED_STALE. blocked_by.current_version tells it.
+	// ACKNOWLEDGE. A newer version of the resource is applied, or a fetch has carried the event, which is only a signal; it ends as
+	// IGNORED_STALE. blocked_by.current_version tells the version.
 	// Provider: 2xx. Next: nothing.
 	ClaimOutcome_CLAIM_OUTCOME_STALE ClaimOutcome = 7
 	// REPEAT_LATER. Another event about the same resource holds the lane (blocked_by). This one is recorded as waiting.

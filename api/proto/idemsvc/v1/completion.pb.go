@@ -38,7 +38,8 @@ type CompleteEventRequest struct {
 	// Names of business rows that were made, such as "invoice/42": an event can be found by them. At most 64 of 1 to 512 bytes each.
 	Outputs []string `protobuf:"bytes,4,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	// The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-	// is stored. Same kind as the series.
+	// is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+	// that is older than the event's own is refused, since the change that it tells of is not in it.
 	AppliedVersion *Version `protobuf:"bytes,5,opt,name=applied_version,json=appliedVersion,proto3" json:"applied_version,omitempty"`
 	// Complete although side effects are open: they become UNKNOWN. Default false: OPEN_EFFECTS.
 	AllowUnknownEffects bool `protobuf:"varint,6,opt,name=allow_unknown_effects,json=allowUnknownEffects,proto3" json:"allow_unknown_effects,omitempty"`

@@ -90,7 +90,9 @@ type ConsumerView struct {
 	// How often it was replayed, over the whole life. Replays are no deliveries and count as no duplicates.
 	Replays int32 `protobuf:"varint,31,opt,name=replays,proto3" json:"replays,omitempty"`
 	// Its last replay ended without success: it is what it was before.
-	ReplayFailed  bool `protobuf:"varint,32,opt,name=replay_failed,json=replayFailed,proto3" json:"replay_failed,omitempty"`
+	ReplayFailed bool `protobuf:"varint,32,opt,name=replay_failed,json=replayFailed,proto3" json:"replay_failed,omitempty"`
+	// With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+	CarriedBy     *EventKey `protobuf:"bytes,33,opt,name=carried_by,json=carriedBy,proto3" json:"carried_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +349,13 @@ func (x *ConsumerView) GetReplayFailed() bool {
 		return x.ReplayFailed
 	}
 	return false
+}
+
+func (x *ConsumerView) GetCarriedBy() *EventKey {
+	if x != nil {
+		return x.CarriedBy
+	}
+	return nil
 }
 
 // AttemptView is one attempt.
@@ -817,8 +826,7 @@ var File_idemsvc_v1_consumer_view_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_consumer_view_proto_rawDesc = "" +
 	"\n" +
 	"\x1eidemsvc/v1/consumer_view.proto\x12\n" +
-	"idemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x16idemsvc/v1/event.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xfd\n" +
-	"\n" +
+	"idemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18idemsvc/v1/blocker.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x16idemsvc/v1/event.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xb2\v\n" +
 	"\fConsumerView\x12\x1a\n" +
 	"\bconsumer\x18\x01 \x01(\tR\bconsumer\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.idemsvc.v1.EventStateR\x05state\x12\x16\n" +
@@ -860,7 +868,9 @@ const file_idemsvc_v1_consumer_view_proto_rawDesc = "" +
 	"\vrow_version\x18\x1e \x01(\x03R\n" +
 	"rowVersion\x12\x18\n" +
 	"\areplays\x18\x1f \x01(\x05R\areplays\x12#\n" +
-	"\rreplay_failed\x18  \x01(\bR\freplayFailed\"\xde\x04\n" +
+	"\rreplay_failed\x18  \x01(\bR\freplayFailed\x123\n" +
+	"\n" +
+	"carried_by\x18! \x01(\v2\x14.idemsvc.v1.EventKeyR\tcarriedBy\"\xde\x04\n" +
 	"\vAttemptView\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x14\n" +
@@ -938,11 +948,11 @@ var file_idemsvc_v1_consumer_view_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 	(StaleClaim)(0),               // 10: idemsvc.v1.StaleClaim
 	(*Version)(nil),               // 11: idemsvc.v1.Version
-	(AttemptEnd)(0),               // 12: idemsvc.v1.AttemptEnd
-	(*LateReport)(nil),            // 13: idemsvc.v1.LateReport
-	(*Resource)(nil),              // 14: idemsvc.v1.Resource
-	(OrderingMode)(0),             // 15: idemsvc.v1.OrderingMode
-	(*EventKey)(nil),              // 16: idemsvc.v1.EventKey
+	(*EventKey)(nil),              // 12: idemsvc.v1.EventKey
+	(AttemptEnd)(0),               // 13: idemsvc.v1.AttemptEnd
+	(*LateReport)(nil),            // 14: idemsvc.v1.LateReport
+	(*Resource)(nil),              // 15: idemsvc.v1.Resource
+	(OrderingMode)(0),             // 16: idemsvc.v1.OrderingMode
 	(WaitingFor)(0),               // 17: idemsvc.v1.WaitingFor
 	(*Blocker)(nil),               // 18: idemsvc.v1.Blocker
 }
@@ -961,26 +971,27 @@ var file_idemsvc_v1_consumer_view_proto_depIdxs = []int32{
 	10, // 11: idemsvc.v1.ConsumerView.stale_claim:type_name -> idemsvc.v1.StaleClaim
 	5,  // 12: idemsvc.v1.ConsumerView.settled_as:type_name -> idemsvc.v1.EventState
 	11, // 13: idemsvc.v1.ConsumerView.version:type_name -> idemsvc.v1.Version
-	9,  // 14: idemsvc.v1.AttemptView.started_at:type_name -> google.protobuf.Timestamp
-	9,  // 15: idemsvc.v1.AttemptView.ended_at:type_name -> google.protobuf.Timestamp
-	12, // 16: idemsvc.v1.AttemptView.end:type_name -> idemsvc.v1.AttemptEnd
-	8,  // 17: idemsvc.v1.AttemptView.error:type_name -> idemsvc.v1.ProcessingError
-	13, // 18: idemsvc.v1.AttemptView.late_reports:type_name -> idemsvc.v1.LateReport
-	9,  // 19: idemsvc.v1.CurrentClaimView.granted_at:type_name -> google.protobuf.Timestamp
-	9,  // 20: idemsvc.v1.CurrentClaimView.lease_expires_at:type_name -> google.protobuf.Timestamp
-	14, // 21: idemsvc.v1.ResourceView.resource:type_name -> idemsvc.v1.Resource
-	15, // 22: idemsvc.v1.ResourceView.mode:type_name -> idemsvc.v1.OrderingMode
-	11, // 23: idemsvc.v1.ResourceView.applied_version:type_name -> idemsvc.v1.Version
-	16, // 24: idemsvc.v1.ResourceView.applied_by:type_name -> idemsvc.v1.EventKey
-	16, // 25: idemsvc.v1.ResourceView.lane_owner:type_name -> idemsvc.v1.EventKey
-	17, // 26: idemsvc.v1.WaitingView.waiting_for:type_name -> idemsvc.v1.WaitingFor
-	9,  // 27: idemsvc.v1.WaitingView.waiting_since:type_name -> google.protobuf.Timestamp
-	18, // 28: idemsvc.v1.WaitingView.blocked_by:type_name -> idemsvc.v1.Blocker
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	12, // 14: idemsvc.v1.ConsumerView.carried_by:type_name -> idemsvc.v1.EventKey
+	9,  // 15: idemsvc.v1.AttemptView.started_at:type_name -> google.protobuf.Timestamp
+	9,  // 16: idemsvc.v1.AttemptView.ended_at:type_name -> google.protobuf.Timestamp
+	13, // 17: idemsvc.v1.AttemptView.end:type_name -> idemsvc.v1.AttemptEnd
+	8,  // 18: idemsvc.v1.AttemptView.error:type_name -> idemsvc.v1.ProcessingError
+	14, // 19: idemsvc.v1.AttemptView.late_reports:type_name -> idemsvc.v1.LateReport
+	9,  // 20: idemsvc.v1.CurrentClaimView.granted_at:type_name -> google.protobuf.Timestamp
+	9,  // 21: idemsvc.v1.CurrentClaimView.lease_expires_at:type_name -> google.protobuf.Timestamp
+	15, // 22: idemsvc.v1.ResourceView.resource:type_name -> idemsvc.v1.Resource
+	16, // 23: idemsvc.v1.ResourceView.mode:type_name -> idemsvc.v1.OrderingMode
+	11, // 24: idemsvc.v1.ResourceView.applied_version:type_name -> idemsvc.v1.Version
+	12, // 25: idemsvc.v1.ResourceView.applied_by:type_name -> idemsvc.v1.EventKey
+	12, // 26: idemsvc.v1.ResourceView.lane_owner:type_name -> idemsvc.v1.EventKey
+	17, // 27: idemsvc.v1.WaitingView.waiting_for:type_name -> idemsvc.v1.WaitingFor
+	9,  // 28: idemsvc.v1.WaitingView.waiting_since:type_name -> google.protobuf.Timestamp
+	18, // 29: idemsvc.v1.WaitingView.blocked_by:type_name -> idemsvc.v1.Blocker
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_consumer_view_proto_init() }

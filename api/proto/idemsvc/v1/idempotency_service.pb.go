@@ -27,7 +27,7 @@ var File_idemsvc_v1_idempotency_service_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_idempotency_service_proto_rawDesc = "" +
 	"\n" +
 	"$idemsvc/v1/idempotency_service.proto\x12\n" +
-	"idemsvc.v1\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x18idemsvc/v1/session.proto2\xb8\b\n" +
+	"idemsvc.v1\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x18idemsvc/v1/session.proto2\x94\t\n" +
 	"\x12IdempotencyService\x12Q\n" +
 	"\n" +
 	"ClaimEvent\x12\x1d.idemsvc.v1.ClaimEventRequest\x1a\x1e.idemsvc.v1.ClaimEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n" +
@@ -40,6 +40,7 @@ const file_idemsvc_v1_idempotency_service_proto_rawDesc = "" +
 	"\fCheckVersion\x12\x1f.idemsvc.v1.CheckVersionRequest\x1a .idemsvc.v1.CheckVersionResponse\"\x04\xe8\xc7\x18\x01\x12c\n" +
 	"\x10RecordSideEffect\x12#.idemsvc.v1.RecordSideEffectRequest\x1a$.idemsvc.v1.RecordSideEffectResponse\"\x04\xe8\xc7\x18\x01\x12W\n" +
 	"\fReceiveEvent\x12\x1f.idemsvc.v1.ReceiveEventRequest\x1a .idemsvc.v1.ReceiveEventResponse\"\x04\xe8\xc7\x18\x01\x12Z\n" +
+	"\rReceiveEvents\x12 .idemsvc.v1.ReceiveEventsRequest\x1a!.idemsvc.v1.ReceiveEventsResponse\"\x04\xe8\xc7\x18\x01\x12Z\n" +
 	"\rAcquireEvents\x12 .idemsvc.v1.AcquireEventsRequest\x1a!.idemsvc.v1.AcquireEventsResponse\"\x04\xe8\xc7\x18\x01\x12L\n" +
 	"\aSession\x12\x1a.idemsvc.v1.SessionRequest\x1a\x1b.idemsvc.v1.SessionResponse\"\x04\xe8\xc7\x18\x01(\x010\x01B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
@@ -54,20 +55,22 @@ var file_idemsvc_v1_idempotency_service_proto_goTypes = []any{
 	(*CheckVersionRequest)(nil),      // 7: idemsvc.v1.CheckVersionRequest
 	(*RecordSideEffectRequest)(nil),  // 8: idemsvc.v1.RecordSideEffectRequest
 	(*ReceiveEventRequest)(nil),      // 9: idemsvc.v1.ReceiveEventRequest
-	(*AcquireEventsRequest)(nil),     // 10: idemsvc.v1.AcquireEventsRequest
-	(*SessionRequest)(nil),           // 11: idemsvc.v1.SessionRequest
-	(*ClaimEventResponse)(nil),       // 12: idemsvc.v1.ClaimEventResponse
-	(*ClaimEventsResponse)(nil),      // 13: idemsvc.v1.ClaimEventsResponse
-	(*CompleteEventResponse)(nil),    // 14: idemsvc.v1.CompleteEventResponse
-	(*CompleteEventsResponse)(nil),   // 15: idemsvc.v1.CompleteEventsResponse
-	(*FailEventResponse)(nil),        // 16: idemsvc.v1.FailEventResponse
-	(*ExtendClaimResponse)(nil),      // 17: idemsvc.v1.ExtendClaimResponse
-	(*ReleaseClaimResponse)(nil),     // 18: idemsvc.v1.ReleaseClaimResponse
-	(*CheckVersionResponse)(nil),     // 19: idemsvc.v1.CheckVersionResponse
-	(*RecordSideEffectResponse)(nil), // 20: idemsvc.v1.RecordSideEffectResponse
-	(*ReceiveEventResponse)(nil),     // 21: idemsvc.v1.ReceiveEventResponse
-	(*AcquireEventsResponse)(nil),    // 22: idemsvc.v1.AcquireEventsResponse
-	(*SessionResponse)(nil),          // 23: idemsvc.v1.SessionResponse
+	(*ReceiveEventsRequest)(nil),     // 10: idemsvc.v1.ReceiveEventsRequest
+	(*AcquireEventsRequest)(nil),     // 11: idemsvc.v1.AcquireEventsRequest
+	(*SessionRequest)(nil),           // 12: idemsvc.v1.SessionRequest
+	(*ClaimEventResponse)(nil),       // 13: idemsvc.v1.ClaimEventResponse
+	(*ClaimEventsResponse)(nil),      // 14: idemsvc.v1.ClaimEventsResponse
+	(*CompleteEventResponse)(nil),    // 15: idemsvc.v1.CompleteEventResponse
+	(*CompleteEventsResponse)(nil),   // 16: idemsvc.v1.CompleteEventsResponse
+	(*FailEventResponse)(nil),        // 17: idemsvc.v1.FailEventResponse
+	(*ExtendClaimResponse)(nil),      // 18: idemsvc.v1.ExtendClaimResponse
+	(*ReleaseClaimResponse)(nil),     // 19: idemsvc.v1.ReleaseClaimResponse
+	(*CheckVersionResponse)(nil),     // 20: idemsvc.v1.CheckVersionResponse
+	(*RecordSideEffectResponse)(nil), // 21: idemsvc.v1.RecordSideEffectResponse
+	(*ReceiveEventResponse)(nil),     // 22: idemsvc.v1.ReceiveEventResponse
+	(*ReceiveEventsResponse)(nil),    // 23: idemsvc.v1.ReceiveEventsResponse
+	(*AcquireEventsResponse)(nil),    // 24: idemsvc.v1.AcquireEventsResponse
+	(*SessionResponse)(nil),          // 25: idemsvc.v1.SessionResponse
 }
 var file_idemsvc_v1_idempotency_service_proto_depIdxs = []int32{
 	0,  // 0: idemsvc.v1.IdempotencyService.ClaimEvent:input_type -> idemsvc.v1.ClaimEventRequest
@@ -80,22 +83,24 @@ var file_idemsvc_v1_idempotency_service_proto_depIdxs = []int32{
 	7,  // 7: idemsvc.v1.IdempotencyService.CheckVersion:input_type -> idemsvc.v1.CheckVersionRequest
 	8,  // 8: idemsvc.v1.IdempotencyService.RecordSideEffect:input_type -> idemsvc.v1.RecordSideEffectRequest
 	9,  // 9: idemsvc.v1.IdempotencyService.ReceiveEvent:input_type -> idemsvc.v1.ReceiveEventRequest
-	10, // 10: idemsvc.v1.IdempotencyService.AcquireEvents:input_type -> idemsvc.v1.AcquireEventsRequest
-	11, // 11: idemsvc.v1.IdempotencyService.Session:input_type -> idemsvc.v1.SessionRequest
-	12, // 12: idemsvc.v1.IdempotencyService.ClaimEvent:output_type -> idemsvc.v1.ClaimEventResponse
-	13, // 13: idemsvc.v1.IdempotencyService.ClaimEvents:output_type -> idemsvc.v1.ClaimEventsResponse
-	14, // 14: idemsvc.v1.IdempotencyService.CompleteEvent:output_type -> idemsvc.v1.CompleteEventResponse
-	15, // 15: idemsvc.v1.IdempotencyService.CompleteEvents:output_type -> idemsvc.v1.CompleteEventsResponse
-	16, // 16: idemsvc.v1.IdempotencyService.FailEvent:output_type -> idemsvc.v1.FailEventResponse
-	17, // 17: idemsvc.v1.IdempotencyService.ExtendClaim:output_type -> idemsvc.v1.ExtendClaimResponse
-	18, // 18: idemsvc.v1.IdempotencyService.ReleaseClaim:output_type -> idemsvc.v1.ReleaseClaimResponse
-	19, // 19: idemsvc.v1.IdempotencyService.CheckVersion:output_type -> idemsvc.v1.CheckVersionResponse
-	20, // 20: idemsvc.v1.IdempotencyService.RecordSideEffect:output_type -> idemsvc.v1.RecordSideEffectResponse
-	21, // 21: idemsvc.v1.IdempotencyService.ReceiveEvent:output_type -> idemsvc.v1.ReceiveEventResponse
-	22, // 22: idemsvc.v1.IdempotencyService.AcquireEvents:output_type -> idemsvc.v1.AcquireEventsResponse
-	23, // 23: idemsvc.v1.IdempotencyService.Session:output_type -> idemsvc.v1.SessionResponse
-	12, // [12:24] is the sub-list for method output_type
-	0,  // [0:12] is the sub-list for method input_type
+	10, // 10: idemsvc.v1.IdempotencyService.ReceiveEvents:input_type -> idemsvc.v1.ReceiveEventsRequest
+	11, // 11: idemsvc.v1.IdempotencyService.AcquireEvents:input_type -> idemsvc.v1.AcquireEventsRequest
+	12, // 12: idemsvc.v1.IdempotencyService.Session:input_type -> idemsvc.v1.SessionRequest
+	13, // 13: idemsvc.v1.IdempotencyService.ClaimEvent:output_type -> idemsvc.v1.ClaimEventResponse
+	14, // 14: idemsvc.v1.IdempotencyService.ClaimEvents:output_type -> idemsvc.v1.ClaimEventsResponse
+	15, // 15: idemsvc.v1.IdempotencyService.CompleteEvent:output_type -> idemsvc.v1.CompleteEventResponse
+	16, // 16: idemsvc.v1.IdempotencyService.CompleteEvents:output_type -> idemsvc.v1.CompleteEventsResponse
+	17, // 17: idemsvc.v1.IdempotencyService.FailEvent:output_type -> idemsvc.v1.FailEventResponse
+	18, // 18: idemsvc.v1.IdempotencyService.ExtendClaim:output_type -> idemsvc.v1.ExtendClaimResponse
+	19, // 19: idemsvc.v1.IdempotencyService.ReleaseClaim:output_type -> idemsvc.v1.ReleaseClaimResponse
+	20, // 20: idemsvc.v1.IdempotencyService.CheckVersion:output_type -> idemsvc.v1.CheckVersionResponse
+	21, // 21: idemsvc.v1.IdempotencyService.RecordSideEffect:output_type -> idemsvc.v1.RecordSideEffectResponse
+	22, // 22: idemsvc.v1.IdempotencyService.ReceiveEvent:output_type -> idemsvc.v1.ReceiveEventResponse
+	23, // 23: idemsvc.v1.IdempotencyService.ReceiveEvents:output_type -> idemsvc.v1.ReceiveEventsResponse
+	24, // 24: idemsvc.v1.IdempotencyService.AcquireEvents:output_type -> idemsvc.v1.AcquireEventsResponse
+	25, // 25: idemsvc.v1.IdempotencyService.Session:output_type -> idemsvc.v1.SessionResponse
+	13, // [13:26] is the sub-list for method output_type
+	0,  // [0:13] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

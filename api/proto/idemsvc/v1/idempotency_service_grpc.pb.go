@@ -31,6 +31,7 @@ const (
 	IdempotencyService_CheckVersion_FullMethodName     = "/idemsvc.v1.IdempotencyService/CheckVersion"
 	IdempotencyService_RecordSideEffect_FullMethodName = "/idemsvc.v1.IdempotencyService/RecordSideEffect"
 	IdempotencyService_ReceiveEvent_FullMethodName     = "/idemsvc.v1.IdempotencyService/ReceiveEvent"
+	IdempotencyService_ReceiveEvents_FullMethodName    = "/idemsvc.v1.IdempotencyService/ReceiveEvents"
 	IdempotencyService_AcquireEvents_FullMethodName    = "/idemsvc.v1.IdempotencyService/AcquireEvents"
 	IdempotencyService_Session_FullMethodName          = "/idemsvc.v1.IdempotencyService/Session"
 )
@@ -112,11 +113,17 @@ type IdempotencyServiceClient interface {
 	// until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
 	// ReceiveOutcome documents each answer.
 	ReceiveEvent(ctx context.Context, in *ReceiveEventRequest, opts ...grpc.CallOption) (*ReceiveEventResponse, error)
+	// ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+	//
+	// Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+	// items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+	// recognised as a duplicate.
+	ReceiveEvents(ctx context.Context, in *ReceiveEventsRequest, opts ...grpc.CallOption) (*ReceiveEventsResponse, error)
 	// AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
 	//
 	// Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
 	// that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
 	// grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
 	// half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
 	// has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -237,6 +244,16 @@ func (c *idempotencyServiceClient) ReceiveEvent(ctx context.Context, in *Receive
 	return out, nil
 }
 
+func (c *idempotencyServiceClient) ReceiveEvents(ctx context.Context, in *ReceiveEventsRequest, opts ...grpc.CallOption) (*ReceiveEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReceiveEventsResponse)
+	err := c.cc.Invoke(ctx, IdempotencyService_ReceiveEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *idempotencyServiceClient) AcquireEvents(ctx context.Context, in *AcquireEventsRequest, opts ...grpc.CallOption) (*AcquireEventsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AcquireEventsResponse)
@@ -337,11 +354,17 @@ type IdempotencyServiceServer interface {
 	// until it is finished; whatever becomes of them, after at most one lease it is claimable, held or dead-lettered.
 	// ReceiveOutcome documents each answer.
 	ReceiveEvent(context.Context, *ReceiveEventRequest) (*ReceiveEventResponse, error)
+	// ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+	//
+	// Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+	// items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+	// recognised as a duplicate.
+	ReceiveEvents(context.Context, *ReceiveEventsRequest) (*ReceiveEventsResponse, error)
 	// AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
 	//
 	// Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
 	// that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+	// (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
 	// grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
 	// half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
 	// has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -391,6 +414,9 @@ func (UnimplementedIdempotencyServiceServer) RecordSideEffect(context.Context, *
 }
 func (UnimplementedIdempotencyServiceServer) ReceiveEvent(context.Context, *ReceiveEventRequest) (*ReceiveEventResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReceiveEvent not implemented")
+}
+func (UnimplementedIdempotencyServiceServer) ReceiveEvents(context.Context, *ReceiveEventsRequest) (*ReceiveEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReceiveEvents not implemented")
 }
 func (UnimplementedIdempotencyServiceServer) AcquireEvents(context.Context, *AcquireEventsRequest) (*AcquireEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcquireEvents not implemented")
@@ -599,6 +625,24 @@ func _IdempotencyService_ReceiveEvent_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _IdempotencyService_ReceiveEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReceiveEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdempotencyServiceServer).ReceiveEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdempotencyService_ReceiveEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdempotencyServiceServer).ReceiveEvents(ctx, req.(*ReceiveEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _IdempotencyService_AcquireEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AcquireEventsRequest)
 	if err := dec(in); err != nil {
@@ -670,6 +714,10 @@ var IdempotencyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReceiveEvent",
 			Handler:    _IdempotencyService_ReceiveEvent_Handler,
+		},
+		{
+			MethodName: "ReceiveEvents",
+			Handler:    _IdempotencyService_ReceiveEvents_Handler,
 		},
 		{
 			MethodName: "AcquireEvents",

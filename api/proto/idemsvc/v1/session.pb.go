@@ -46,6 +46,7 @@ type SessionRequest struct {
 	//	*SessionRequest_CompleteEvents
 	//	*SessionRequest_ReceiveEvent
 	//	*SessionRequest_AcquireEvents
+	//	*SessionRequest_ReceiveEvents
 	Command isSessionRequest_Command `protobuf_oneof:"command"`
 	// How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
 	Timeout *durationpb.Duration `protobuf:"bytes,11,opt,name=timeout,proto3" json:"timeout,omitempty"`
@@ -199,6 +200,15 @@ func (x *SessionRequest) GetAcquireEvents() *AcquireEventsRequest {
 	return nil
 }
 
+func (x *SessionRequest) GetReceiveEvents() *ReceiveEventsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_ReceiveEvents); ok {
+			return x.ReceiveEvents
+		}
+	}
+	return nil
+}
+
 func (x *SessionRequest) GetTimeout() *durationpb.Duration {
 	if x != nil {
 		return x.Timeout
@@ -272,6 +282,11 @@ type SessionRequest_AcquireEvents struct {
 	AcquireEvents *AcquireEventsRequest `protobuf:"bytes,13,opt,name=acquire_events,json=acquireEvents,proto3,oneof"`
 }
 
+type SessionRequest_ReceiveEvents struct {
+	// As IdempotencyService.ReceiveEvents.
+	ReceiveEvents *ReceiveEventsRequest `protobuf:"bytes,15,opt,name=receive_events,json=receiveEvents,proto3,oneof"`
+}
+
 func (*SessionRequest_ClaimEvent) isSessionRequest_Command() {}
 
 func (*SessionRequest_CompleteEvent) isSessionRequest_Command() {}
@@ -294,6 +309,8 @@ func (*SessionRequest_ReceiveEvent) isSessionRequest_Command() {}
 
 func (*SessionRequest_AcquireEvents) isSessionRequest_Command() {}
 
+func (*SessionRequest_ReceiveEvents) isSessionRequest_Command() {}
+
 // SessionResponse is one answer. Answers come in any order.
 type SessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -314,6 +331,7 @@ type SessionResponse struct {
 	//	*SessionResponse_CompleteEvents
 	//	*SessionResponse_ReceiveEvent
 	//	*SessionResponse_AcquireEvents
+	//	*SessionResponse_ReceiveEvents
 	//	*SessionResponse_Error
 	//	*SessionResponse_GoAway
 	Result        isSessionResponse_Result `protobuf_oneof:"result"`
@@ -464,6 +482,15 @@ func (x *SessionResponse) GetAcquireEvents() *AcquireEventsResponse {
 	return nil
 }
 
+func (x *SessionResponse) GetReceiveEvents() *ReceiveEventsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_ReceiveEvents); ok {
+			return x.ReceiveEvents
+		}
+	}
+	return nil
+}
+
 func (x *SessionResponse) GetError() *ItemError {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResponse_Error); ok {
@@ -541,6 +568,11 @@ type SessionResponse_AcquireEvents struct {
 	AcquireEvents *AcquireEventsResponse `protobuf:"bytes,14,opt,name=acquire_events,json=acquireEvents,proto3,oneof"`
 }
 
+type SessionResponse_ReceiveEvents struct {
+	// Answer to receive_events.
+	ReceiveEvents *ReceiveEventsResponse `protobuf:"bytes,15,opt,name=receive_events,json=receiveEvents,proto3,oneof"`
+}
+
 type SessionResponse_Error struct {
 	// The command was refused.
 	Error *ItemError `protobuf:"bytes,11,opt,name=error,proto3,oneof"`
@@ -572,6 +604,8 @@ func (*SessionResponse_CompleteEvents) isSessionResponse_Result() {}
 func (*SessionResponse_ReceiveEvent) isSessionResponse_Result() {}
 
 func (*SessionResponse_AcquireEvents) isSessionResponse_Result() {}
+
+func (*SessionResponse_ReceiveEvents) isSessionResponse_Result() {}
 
 func (*SessionResponse_Error) isSessionResponse_Result() {}
 
@@ -638,7 +672,7 @@ var File_idemsvc_v1_session_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x18idemsvc/v1/session.proto\x12\n" +
-	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\xb0\a\n" +
+	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\xfb\a\n" +
 	"\x0eSessionRequest\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12@\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1d.idemsvc.v1.ClaimEventRequestH\x00R\n" +
@@ -654,10 +688,11 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\x0fcomplete_events\x18\n" +
 	" \x01(\v2!.idemsvc.v1.CompleteEventsRequestH\x00R\x0ecompleteEvents\x12F\n" +
 	"\rreceive_event\x18\f \x01(\v2\x1f.idemsvc.v1.ReceiveEventRequestH\x00R\freceiveEvent\x12I\n" +
-	"\x0eacquire_events\x18\r \x01(\v2 .idemsvc.v1.AcquireEventsRequestH\x00R\racquireEvents\x123\n" +
+	"\x0eacquire_events\x18\r \x01(\v2 .idemsvc.v1.AcquireEventsRequestH\x00R\racquireEvents\x12I\n" +
+	"\x0ereceive_events\x18\x0f \x01(\v2 .idemsvc.v1.ReceiveEventsRequestH\x00R\rreceiveEvents\x123\n" +
 	"\atimeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
 	"\vtraceparent\x18\x0e \x01(\tR\vtraceparentB\t\n" +
-	"\acommand\"\xc2\a\n" +
+	"\acommand\"\x8e\b\n" +
 	"\x0fSessionResponse\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12A\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1e.idemsvc.v1.ClaimEventResponseH\x00R\n" +
@@ -673,7 +708,8 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\x0fcomplete_events\x18\n" +
 	" \x01(\v2\".idemsvc.v1.CompleteEventsResponseH\x00R\x0ecompleteEvents\x12G\n" +
 	"\rreceive_event\x18\r \x01(\v2 .idemsvc.v1.ReceiveEventResponseH\x00R\freceiveEvent\x12J\n" +
-	"\x0eacquire_events\x18\x0e \x01(\v2!.idemsvc.v1.AcquireEventsResponseH\x00R\racquireEvents\x12-\n" +
+	"\x0eacquire_events\x18\x0e \x01(\v2!.idemsvc.v1.AcquireEventsResponseH\x00R\racquireEvents\x12J\n" +
+	"\x0ereceive_events\x18\x0f \x01(\v2!.idemsvc.v1.ReceiveEventsResponseH\x00R\rreceiveEvents\x12-\n" +
 	"\x05error\x18\v \x01(\v2\x15.idemsvc.v1.ItemErrorH\x00R\x05error\x12-\n" +
 	"\ago_away\x18\f \x01(\v2\x12.idemsvc.v1.GoAwayH\x00R\x06goAwayB\b\n" +
 	"\x06result\"Q\n" +
@@ -709,19 +745,21 @@ var file_idemsvc_v1_session_proto_goTypes = []any{
 	(*CompleteEventsRequest)(nil),    // 11: idemsvc.v1.CompleteEventsRequest
 	(*ReceiveEventRequest)(nil),      // 12: idemsvc.v1.ReceiveEventRequest
 	(*AcquireEventsRequest)(nil),     // 13: idemsvc.v1.AcquireEventsRequest
-	(*durationpb.Duration)(nil),      // 14: google.protobuf.Duration
-	(*ClaimEventResponse)(nil),       // 15: idemsvc.v1.ClaimEventResponse
-	(*CompleteEventResponse)(nil),    // 16: idemsvc.v1.CompleteEventResponse
-	(*FailEventResponse)(nil),        // 17: idemsvc.v1.FailEventResponse
-	(*ExtendClaimResponse)(nil),      // 18: idemsvc.v1.ExtendClaimResponse
-	(*ReleaseClaimResponse)(nil),     // 19: idemsvc.v1.ReleaseClaimResponse
-	(*CheckVersionResponse)(nil),     // 20: idemsvc.v1.CheckVersionResponse
-	(*RecordSideEffectResponse)(nil), // 21: idemsvc.v1.RecordSideEffectResponse
-	(*ClaimEventsResponse)(nil),      // 22: idemsvc.v1.ClaimEventsResponse
-	(*CompleteEventsResponse)(nil),   // 23: idemsvc.v1.CompleteEventsResponse
-	(*ReceiveEventResponse)(nil),     // 24: idemsvc.v1.ReceiveEventResponse
-	(*AcquireEventsResponse)(nil),    // 25: idemsvc.v1.AcquireEventsResponse
-	(*ItemError)(nil),                // 26: idemsvc.v1.ItemError
+	(*ReceiveEventsRequest)(nil),     // 14: idemsvc.v1.ReceiveEventsRequest
+	(*durationpb.Duration)(nil),      // 15: google.protobuf.Duration
+	(*ClaimEventResponse)(nil),       // 16: idemsvc.v1.ClaimEventResponse
+	(*CompleteEventResponse)(nil),    // 17: idemsvc.v1.CompleteEventResponse
+	(*FailEventResponse)(nil),        // 18: idemsvc.v1.FailEventResponse
+	(*ExtendClaimResponse)(nil),      // 19: idemsvc.v1.ExtendClaimResponse
+	(*ReleaseClaimResponse)(nil),     // 20: idemsvc.v1.ReleaseClaimResponse
+	(*CheckVersionResponse)(nil),     // 21: idemsvc.v1.CheckVersionResponse
+	(*RecordSideEffectResponse)(nil), // 22: idemsvc.v1.RecordSideEffectResponse
+	(*ClaimEventsResponse)(nil),      // 23: idemsvc.v1.ClaimEventsResponse
+	(*CompleteEventsResponse)(nil),   // 24: idemsvc.v1.CompleteEventsResponse
+	(*ReceiveEventResponse)(nil),     // 25: idemsvc.v1.ReceiveEventResponse
+	(*AcquireEventsResponse)(nil),    // 26: idemsvc.v1.AcquireEventsResponse
+	(*ReceiveEventsResponse)(nil),    // 27: idemsvc.v1.ReceiveEventsResponse
+	(*ItemError)(nil),                // 28: idemsvc.v1.ItemError
 }
 var file_idemsvc_v1_session_proto_depIdxs = []int32{
 	3,  // 0: idemsvc.v1.SessionRequest.claim_event:type_name -> idemsvc.v1.ClaimEventRequest
@@ -735,26 +773,28 @@ var file_idemsvc_v1_session_proto_depIdxs = []int32{
 	11, // 8: idemsvc.v1.SessionRequest.complete_events:type_name -> idemsvc.v1.CompleteEventsRequest
 	12, // 9: idemsvc.v1.SessionRequest.receive_event:type_name -> idemsvc.v1.ReceiveEventRequest
 	13, // 10: idemsvc.v1.SessionRequest.acquire_events:type_name -> idemsvc.v1.AcquireEventsRequest
-	14, // 11: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
-	15, // 12: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
-	16, // 13: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
-	17, // 14: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
-	18, // 15: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
-	19, // 16: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
-	20, // 17: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
-	21, // 18: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
-	22, // 19: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
-	23, // 20: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
-	24, // 21: idemsvc.v1.SessionResponse.receive_event:type_name -> idemsvc.v1.ReceiveEventResponse
-	25, // 22: idemsvc.v1.SessionResponse.acquire_events:type_name -> idemsvc.v1.AcquireEventsResponse
-	26, // 23: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
-	2,  // 24: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
-	14, // 25: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	14, // 11: idemsvc.v1.SessionRequest.receive_events:type_name -> idemsvc.v1.ReceiveEventsRequest
+	15, // 12: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
+	16, // 13: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
+	17, // 14: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
+	18, // 15: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
+	19, // 16: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
+	20, // 17: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
+	21, // 18: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
+	22, // 19: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
+	23, // 20: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
+	24, // 21: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
+	25, // 22: idemsvc.v1.SessionResponse.receive_event:type_name -> idemsvc.v1.ReceiveEventResponse
+	26, // 23: idemsvc.v1.SessionResponse.acquire_events:type_name -> idemsvc.v1.AcquireEventsResponse
+	27, // 24: idemsvc.v1.SessionResponse.receive_events:type_name -> idemsvc.v1.ReceiveEventsResponse
+	28, // 25: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
+	2,  // 26: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
+	15, // 27: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_session_proto_init() }
@@ -782,6 +822,7 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionRequest_CompleteEvents)(nil),
 		(*SessionRequest_ReceiveEvent)(nil),
 		(*SessionRequest_AcquireEvents)(nil),
+		(*SessionRequest_ReceiveEvents)(nil),
 	}
 	file_idemsvc_v1_session_proto_msgTypes[1].OneofWrappers = []any{
 		(*SessionResponse_ClaimEvent)(nil),
@@ -795,6 +836,7 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionResponse_CompleteEvents)(nil),
 		(*SessionResponse_ReceiveEvent)(nil),
 		(*SessionResponse_AcquireEvents)(nil),
+		(*SessionResponse_ReceiveEvents)(nil),
 		(*SessionResponse_Error)(nil),
 		(*SessionResponse_GoAway)(nil),
 	}

@@ -44,7 +44,7 @@ const (
 	EventState_EVENT_STATE_FAILED_TERMINAL EventState = 5
 	// All attempts are used up. End state; an operator may let it run again.
 	EventState_EVENT_STATE_DEAD_LETTERED EventState = 6
-	// Superseded by a newer version. End state.
+	// Superseded by a newer version, or carried by another event's fetch (SIGNAL). End state.
 	EventState_EVENT_STATE_IGNORED_STALE EventState = 7
 	// The outcome is unknown and a second try is forbidden: a person decides.
 	EventState_EVENT_STATE_HELD EventState = 8

@@ -25,8 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// OrderingMode says what must come before a version. Later servers may add further modes, such as one where an event is only a
-// signal to fetch the latest state.
+// OrderingMode says what must come before a version. Later servers may add further modes.
 type OrderingMode int32
 
 const (
@@ -36,6 +35,13 @@ const (
 	OrderingMode_ORDERING_MODE_LATEST_WINS OrderingMode = 1
 	// Each version waits for the one before it (sequences step by 1). For events that carry a change. Sequences only.
 	OrderingMode_ORDERING_MODE_SEQUENTIAL OrderingMode = 2
+	// For events that carry no state to be trusted, only the news that the resource has changed: whoever is granted one fetches the state,
+	// and names what was fetched in applied_version of the completion. One grant carries all events about the resource that were
+	// received before it: they end with its completion as IGNORED_STALE, reason CARRIED, without one of their own. A grant that fails, is
+	// given back or is lost carries nothing. What is received after a grant waits for another one. A version is optional; an event whose
+	// version was fetched already, or is older, is carried by that fetch, whenever it comes. Servers whose features name
+	// "signal" know it.
+	OrderingMode_ORDERING_MODE_SIGNAL OrderingMode = 3
 )
 
 // Enum value maps for OrderingMode.
@@ -44,11 +50,13 @@ var (
 		0: "ORDERING_MODE_UNSPECIFIED",
 		1: "ORDERING_MODE_LATEST_WINS",
 		2: "ORDERING_MODE_SEQUENTIAL",
+		3: "ORDERING_MODE_SIGNAL",
 	}
 	OrderingMode_value = map[string]int32{
 		"ORDERING_MODE_UNSPECIFIED": 0,
 		"ORDERING_MODE_LATEST_WINS": 1,
 		"ORDERING_MODE_SEQUENTIAL":  2,
+		"ORDERING_MODE_SIGNAL":      3,
 	}
 )
 
@@ -238,11 +246,11 @@ func (x *Transition) GetToState() string {
 // applied when the claim is completed.
 type Ordering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version that this event carries. Required.
+	// The version that this event carries. Required, except with SIGNAL.
 	Version *Version `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
 	// What must come before. Required.
 	Mode OrderingMode `protobuf:"varint,2,opt,name=mode,proto3,enum=idemsvc.v1.OrderingMode" json:"mode,omitempty"`
-	// A step of a state machine, if there is one.
+	// A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
 	Transition    *Transition `protobuf:"bytes,3,opt,name=transition,proto3" json:"transition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -313,18 +321,19 @@ const file_idemsvc_v1_version_proto_rawDesc = "" +
 	"\n" +
 	"Transition\x12(\n" +
 	"\amachine\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\amachine\x12)\n" +
-	"\bto_state\x18\x02 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\atoState\"\xb3\x01\n" +
-	"\bOrdering\x125\n" +
-	"\aversion\x18\x01 \x01(\v2\x13.idemsvc.v1.VersionB\x06\xbaH\x03\xc8\x01\x01R\aversion\x128\n" +
+	"\bto_state\x18\x02 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\atoState\"\xab\x01\n" +
+	"\bOrdering\x12-\n" +
+	"\aversion\x18\x01 \x01(\v2\x13.idemsvc.v1.VersionR\aversion\x128\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x18.idemsvc.v1.OrderingModeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04mode\x126\n" +
 	"\n" +
 	"transition\x18\x03 \x01(\v2\x16.idemsvc.v1.TransitionR\n" +
-	"transition*j\n" +
+	"transition*\x84\x01\n" +
 	"\fOrderingMode\x12\x1d\n" +
 	"\x19ORDERING_MODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19ORDERING_MODE_LATEST_WINS\x10\x01\x12\x1c\n" +
-	"\x18ORDERING_MODE_SEQUENTIAL\x10\x02B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
+	"\x18ORDERING_MODE_SEQUENTIAL\x10\x02\x12\x18\n" +
+	"\x14ORDERING_MODE_SIGNAL\x10\x03B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
 	file_idemsvc_v1_version_proto_rawDescOnce sync.Once
