@@ -158,14 +158,28 @@ func TestRefusalsAreThoseOfGRPC(t *testing.T) {
 			}
 		})
 	}
-	// A stranger is told nothing about the body.
+	// A stranger is told nothing about the body, which is not read.
 	if a := f.post(t, "", "/v1/events:claim", `{"nonsense":`); a.reason() != "UNAUTHENTICATED" {
+		t.Errorf("%s", a.text)
+	}
+	never, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.jsonURL(t)+"/v1/events:claim", neverRead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	never.Header.Set("Content-Type", "application/json")
+	never.Header.Set("Expect", "100-continue")
+	if a := send(t, never); a.reason() != "UNAUTHENTICATED" {
 		t.Errorf("%s", a.text)
 	}
 	if a := f.post(t, "idk_\u00fc", "/v1/events:claim", `{}`); a.code != 401 {
 		t.Errorf("%s", a.text)
 	}
 }
+
+// neverRead is a body that nobody may ask for.
+type neverRead struct{}
+
+func (neverRead) Read([]byte) (int, error) { return 0, errTest }
 
 func TestTheJSONOfARefusal(t *testing.T) {
 	t.Parallel()

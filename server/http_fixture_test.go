@@ -59,7 +59,7 @@ func (f *fixture) httpRequest(ctx context.Context, t *testing.T, caller, method,
 }
 
 // noKeepAlive is a client that leaves no connection behind.
-var noKeepAlive = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+var noKeepAlive = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ExpectContinueTimeout: time.Minute}, Timeout: time.Minute}
 
 // send sends a request and reads the answer.
 func send(t *testing.T, r *http.Request) answer {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/metadata"
+
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	api "github.com/idemsvc/idemsvc/api/gateway"
@@ -43,6 +45,9 @@ func passesOut(string) (string, bool) { return "", false }
 // ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.ContentLength != 0 { // also where nobody reads it: net/http does, before it sends the answer
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.body)) // it is supported
+	}
 	switch r.URL.Path {
 	case pathOpenAPI:
 		g.serveDocument(w, r)
@@ -79,6 +84,10 @@ func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 			g.refuse(w, r, http.StatusUnsupportedMediaType, invalid("Content-Type", "value must be application/json, in UTF-8 and not compressed"))
 			return
 		}
+		if g.strange(call) { // the call itself says so; what the stranger sends is not even read
+			call.Body = http.NoBody
+			break
+		}
 		body, err := g.read(w, r)
 		if err != nil {
 			g.refuse(w, r, http.StatusRequestTimeout, &refusal{
@@ -93,14 +102,18 @@ func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, call)
 }
 
+// strange reports whether the call will be refused for its token. Reading JSON costs more
+// than refusing it, and nobody without a token may ask for that.
+func (g *gateway) strange(call *http.Request) bool {
+	md := metadata.MD{"authorization": call.Header.Values("Authorization")}
+	_, err := g.core.access.identify(metadata.NewIncomingContext(call.Context(), md))
+	return err != nil
+}
+
 // read takes in a body, up to one byte more than is allowed. It is read here because only
 // its arrival has a deadline of its own, and because the server notices a caller that
 // goes away only when nothing of it is left to read.
 func (g *gateway) read(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(g.body)); err != nil {
-		return nil, err
-	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))
 	if err != nil {
 		return nil, err
@@ -108,7 +121,7 @@ func (g *gateway) read(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 	if len(data) > MaxBodyBytes {
 		w.Header().Set("Connection", "close") // the rest is not read
 	}
-	return io.NopCloser(bytes.NewReader(data)), control.SetReadDeadline(time.Time{})
+	return io.NopCloser(bytes.NewReader(data)), http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // isJSON reports whether the body says that it is what is understood here. A page of

@@ -121,18 +121,24 @@ func TestALongPollOutlivesTheTimeForABody(t *testing.T) {
 	if a := <-got; a.code != 200 || !strings.Contains(a.text, "evt_json") {
 		t.Errorf("%d %s", a.code, a.text)
 	}
-	// A body that does not come is not waited for.
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("POST /v1/events:claim HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || resp.StatusCode != http.StatusRequestTimeout {
-		t.Errorf("%v %v", resp, err)
+	// A body that does not come is not waited for, whoever sends it.
+	for token, want := range map[string]int{f.tokens["consumer"]: http.StatusRequestTimeout, "idk_no": http.StatusUnauthorized} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write([]byte("POST /v1/events:claim HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + token +
+			"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || resp.StatusCode != want {
+			t.Errorf("%v %v", resp, err)
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ func TestJSONBatchItemsFailForThemselves(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	for i, want := range []string{"CLAIM_OUTCOME_CLAIMED", "", "CLAIM_OUTCOME_CLAIMED"} {
-		item := answer{body: results[i].(map[string]any)}
+		body, _ := results[i].(map[string]any)
+		item := answer{body: body}
 		text, _ := json.Marshal(item.body)
 		if want != "" && !strings.Contains(string(text), want) || want == "" && (item.at("error.reason") != "INVALID_ARGUMENT" ||
 			item.at("error.code") != json.Number("3") || item.at("error.field") != "items[1].event.event_id") {
@@ -151,7 +152,7 @@ func pathByRule(m protoreflect.MethodDescriptor) string {
 	case !asks:
 		return "GET /v1/" + noun
 	case noun == "clock": // there is one
-	case slices.Contains([]string{"ClaimEvents", "CompleteEvents"}, name): // the plural of another method
+	case slices.Contains([]string{"ClaimEvents", "CompleteEvents", "ReceiveEvents"}, name): // the plural of another method
 		verb = "batch" + name[:end]
 	case !strings.HasSuffix(noun, "s"):
 		noun += "s"

@@ -141,7 +141,7 @@ func (c *serveConfig) settings() settings {
 		},
 		{
 			flag: "json", env: "IDEMSVC_JSON", set: toggle(&c.json),
-			doc: "Write the line with the address as JSON, for scripts: address, storage, and whether it is durable.",
+			doc: "Write the line with the address as JSON, for scripts: address, storage, whether it is durable, and where HTTP and metrics are served.",
 		},
 	}...)
 }

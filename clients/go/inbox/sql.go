@@ -22,10 +22,13 @@ func New(db Beginner, namespace, consumer string, opts ...Option) (*Inbox[*sql.T
 
 type sqlDriver struct{ db Beginner }
 
+// Begin implements [Driver].
 func (d sqlDriver) Begin(ctx context.Context) (*sql.Tx, error) { return d.db.BeginTx(ctx, nil) }
 
+// Commit implements [Driver].
 func (sqlDriver) Commit(_ context.Context, tx *sql.Tx) error { return tx.Commit() }
 
+// Rollback implements [Driver].
 func (sqlDriver) Rollback(_ context.Context, tx *sql.Tx) error {
 	if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
 		return err
@@ -33,6 +36,7 @@ func (sqlDriver) Rollback(_ context.Context, tx *sql.Tx) error {
 	return nil
 }
 
+// Exec implements [Driver].
 func (sqlDriver) Exec(ctx context.Context, tx *sql.Tx, statement string, args ...any) (int64, error) {
 	res, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -41,6 +45,7 @@ func (sqlDriver) Exec(ctx context.Context, tx *sql.Tx, statement string, args ..
 	return res.RowsAffected()
 }
 
+// Query implements [Driver].
 func (sqlDriver) Query(ctx context.Context, tx *sql.Tx, row func(func(...any) error) error, statement string, args ...any) (err error) {
 	rows, err := tx.QueryContext(ctx, statement, args...)
 	if err != nil {

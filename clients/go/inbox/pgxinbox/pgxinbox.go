@@ -27,10 +27,13 @@ func New(db Beginner, namespace, consumer string, opts ...inbox.Option) (*inbox.
 
 type driver struct{ db Beginner }
 
+// Begin implements [inbox.Driver].
 func (d driver) Begin(ctx context.Context) (pgx.Tx, error) { return d.db.BeginTx(ctx, pgx.TxOptions{}) }
 
+// Commit implements [inbox.Driver].
 func (driver) Commit(ctx context.Context, tx pgx.Tx) error { return tx.Commit(ctx) }
 
+// Rollback implements [inbox.Driver].
 func (driver) Rollback(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.Rollback(ctx); !errors.Is(err, pgx.ErrTxClosed) {
 		return err
@@ -38,11 +41,13 @@ func (driver) Rollback(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
+// Exec implements [inbox.Driver].
 func (driver) Exec(ctx context.Context, tx pgx.Tx, sql string, args ...any) (int64, error) {
 	tag, err := tx.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), err
 }
 
+// Query implements [inbox.Driver].
 func (driver) Query(ctx context.Context, tx pgx.Tx, row func(func(...any) error) error, sql string, args ...any) error {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
