@@ -65,6 +65,15 @@ demo: idemsvc ## Show a storm of webhooks with and without idemsvc (DEMO_FLAGS=-
 test: ## Run all tests with the race detector, on PostgreSQL and PgBouncer
 	$(call with,test) go test $(TEST_FLAGS) ./...
 
+.PHONY: test-alerts
+test-alerts: ## Test the alerts with promtool and a Prometheus
+	$(call with,test) go test $(TEST_FLAGS) ./test/monitoring
+
+.PHONY: test-collector
+test-collector: ## Follow a story through an OpenTelemetry Collector, built first
+	go build -C tools/collector -trimpath -ldflags "-s -w" -o $(CURDIR)/build/collector .
+	$(call with,test) IDEMSVC_TEST_COLLECTOR=$(CURDIR)/build/collector go test $(TEST_FLAGS) -run Collector ./test/telemetry
+
 # What a soak is to reach; its result goes to build/soak/.
 SOAK_FLAGS := -campaign.kills=500 -campaign.rounds=1500 -campaign.time=20m -campaign.limit=0
 SOAK_HISTORIES := 10m

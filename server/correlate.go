@@ -7,13 +7,14 @@ import (
 )
 
 // correlate gives each delivery its correlation: what was told, else that of the event that
-// it names as its cause, else the event's own ID. The trace of the cause comes with it, where
-// somebody records this one. All causes are looked up in one question, and only where that
-// changes something; one that cannot be found is as one that was not named.
+// it names as its cause, else the event's own ID. The trace of the cause comes with it, whether
+// this one is recorded or not: an anomaly of it is recorded always, and a later attempt is a
+// trace of its own. All causes are looked up in one question, and there is none where no event
+// is named as a cause; one that cannot be found is as one that was not named.
 func (c *core) correlate(ctx context.Context, cmds ...idem.Command) {
 	var refs []idem.EventRef
 	for _, cmd := range cmds {
-		if a, ok := idem.ArrivalOf(cmd); ok && follows(a.Facts) {
+		if a, ok := idem.ArrivalOf(cmd); ok && a.Facts.CauseEventID != "" {
 			refs = append(refs, causeOf(a))
 		}
 	}
@@ -29,7 +30,7 @@ func (c *core) correlate(ctx context.Context, cmds ...idem.Command) {
 		if !ok {
 			continue
 		}
-		if cause := causes[causeOf(a)]; cause != nil && follows(a.Facts) {
+		if cause := causes[causeOf(a)]; cause != nil {
 			a.Facts.CauseTrace = cause.TraceParent
 			if a.Facts.Correlation == "" {
 				a.Facts.Correlation = cause.Correlation
@@ -39,10 +40,6 @@ func (c *core) correlate(ctx context.Context, cmds ...idem.Command) {
 			a.Facts.Correlation = a.Key.EventID
 		}
 	}
-}
-
-func follows(f *idem.Facts) bool {
-	return f.CauseEventID != "" && (f.Correlation == "" || parseTrace(f.TraceParent).IsSampled())
 }
 
 func causeOf(a idem.Arrival) idem.EventRef {

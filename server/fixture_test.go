@@ -33,7 +33,13 @@ const shop = "shop-live"
 type brokenBackend struct {
 	storage.Backend
 	err      atomic.Pointer[error]
-	payloads atomic.Bool // they cannot be loaded
+	payloads atomic.Bool  // they cannot be loaded
+	facts    atomic.Int64 // questions for facts that were asked
+}
+
+func (b *brokenBackend) Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error) {
+	b.facts.Add(1)
+	return b.Backend.Facts(ctx, refs)
 }
 
 func (b *brokenBackend) Payloads(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef][]byte, error) {

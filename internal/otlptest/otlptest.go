@@ -3,6 +3,7 @@
 package otlptest
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -39,6 +40,15 @@ func (s *Span) Parent() string { return fmt.Sprintf("%x", s.GetParentSpanId()) }
 
 // Attribute is the text of an attribute, empty for none.
 func (s *Span) Attribute(key string) string { return texts(s.GetAttributes())[key] }
+
+// Linked are the trace IDs that the span's links lead to, by what idemsvc says of each.
+func (s *Span) Linked() map[string]string {
+	all := map[string]string{}
+	for _, l := range s.GetLinks() {
+		all[texts(l.GetAttributes())["idemsvc.link"]] = fmt.Sprintf("%x", l.GetTraceId())
+	}
+	return all
+}
 
 // Sink receives.
 type Sink struct {
@@ -84,7 +94,7 @@ func New(t testing.TB) *Sink {
 
 func receive[Q proto.Message](t testing.TB, w http.ResponseWriter, r *http.Request, req Q, resp proto.Message, keep func(Q)) {
 	t.Helper()
-	body, err := io.ReadAll(r.Body)
+	body, err := read(r)
 	if err == nil {
 		err = proto.Unmarshal(body, req)
 	}
@@ -100,6 +110,18 @@ func receive[Q proto.Message](t testing.TB, w http.ResponseWriter, r *http.Reque
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	_, _ = w.Write(out)
+}
+
+// read reads a body, which collectors compress.
+func read(r *http.Request) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return io.ReadAll(r.Body)
+	}
+	z, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // Export implements the trace service.

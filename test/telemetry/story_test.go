@@ -45,7 +45,7 @@ var stages = map[string]struct{ source, event, causeSource, cause string }{
 	"mailing":   {"invoicing", "invoice-9-made", "payments", "order-7-paid"},
 }
 
-// consume handles the consumer's one event. The payment's handler fails the first time.
+// consume handles the consumer's one event. The payment's handler fails twice.
 func consume(name string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -63,7 +63,10 @@ func consume(name string) (err error) {
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	stage := stages[name]
-	failed := name != "payments"
+	failures := 0
+	if name == "payments" {
+		failures = 2
+	}
 	for {
 		event := &idemsvc.Event{Source: stage.source, EventId: stage.event}
 		if stage.cause == "" {
@@ -73,8 +76,8 @@ func consume(name string) (err error) {
 		}
 		dctx, delivery := provider.Tracer("test").Start(ctx, "POST /hooks")
 		answer, err := client.Process(dctx, event, func(context.Context, *idemsvc.Claim) error {
-			if !failed {
-				failed = true
+			if failures > 0 {
+				failures--
 				return idemsvc.RetryAfter(time.Second, errors.New("the bank is away"))
 			}
 			return nil
@@ -97,19 +100,25 @@ func consume(name string) (err error) {
 func TestAPaymentIsOneStory(t *testing.T) {
 	t.Parallel()
 	sink := otlptest.New(t)
-	addr := serve(t, sink)
+	tell(t, sink, sink.HTTP)
+}
+
+// tell has the story told to the endpoint, and judges what comes to the sink.
+func tell(t *testing.T, sink *otlptest.Sink, endpoint string) {
+	t.Helper()
+	addr := serve(t, endpoint)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"payments", "invoicing", "mailing"} {
 		cmd := exec.CommandContext(t.Context(), self) //nolint:gosec // this program
-		cmd.Env = append(os.Environ(), asConsumer+"="+name, "IDEMSVC_ADDRESS="+addr, "OTEL_EXPORTER_OTLP_ENDPOINT="+sink.HTTP)
+		cmd.Env = append(os.Environ(), asConsumer+"="+name, "IDEMSVC_ADDRESS="+addr, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 	}
-	// The handlers: the payment's twice, each of the others once; and the server's calls.
+	// The handlers: the payment's three times, each of the others once; and the server's calls.
 	spans := sink.Await(t, "story", func(spans []*otlptest.Span) bool {
 		handlers, completed := 0, 0
 		for _, s := range spans {
@@ -120,13 +129,13 @@ func TestAPaymentIsOneStory(t *testing.T) {
 				completed++
 			}
 		}
-		return handlers == 4 && completed == 3
+		return handlers == 5 && completed == 3
 	})
 	reached := reach(spans)
 	services := map[string]bool{}
 	for _, s := range spans {
-		if s.Attribute("idemsvc.event_ref") == "" {
-			continue
+		if s.Attribute("idemsvc.event_ref") == "" || s.Attribute("idemsvc.outcome") == "RETRY_SCHEDULED" {
+			continue // the latter came too early, and led to nothing
 		}
 		services[s.Resource["service.name"]] = true
 		if !reached[s.Trace()] {
@@ -138,6 +147,36 @@ func TestAPaymentIsOneStory(t *testing.T) {
 	}
 	if len(services) != 4 {
 		t.Errorf("the story is told by %v", services)
+	}
+	links(t, spans)
+}
+
+// links checks what the handlers' spans lead to: a later attempt to its delivery, to the
+// first delivery and to the attempt before, a caused event to its cause.
+func links(t *testing.T, spans []*otlptest.Span) {
+	t.Helper()
+	handler := func(source, attempt string) *otlptest.Span {
+		for _, s := range spans {
+			if s.GetName() == "process "+source && s.Attribute("idemsvc.attempt") == attempt {
+				return s
+			}
+		}
+		t.Fatalf("there is no attempt %s of the event from %s", attempt, source)
+		return nil
+	}
+	first, second, third := handler("stripe", "1"), handler("stripe", "2"), handler("stripe", "3")
+	for _, want := range []struct {
+		from     *otlptest.Span
+		what, to string
+	}{
+		{second, "first_delivery", first.Trace()},
+		{third, "first_delivery", first.Trace()}, {third, "previous_attempt", second.Linked()["delivery"]},
+		{handler("payments", "1"), "cause", first.Trace()},
+		{handler("invoicing", "1"), "cause", handler("payments", "1").Trace()},
+	} {
+		if got := want.from.Linked()[want.what]; got != want.to || want.to == "" {
+			t.Errorf("attempt %s of %s has the link %s to %q, want %q", want.from.Attribute("idemsvc.attempt"), want.from.Attribute("idemsvc.event_ref"), want.what, got, want.to)
+		}
 	}
 }
 
@@ -168,15 +207,15 @@ func reach(spans []*otlptest.Span) map[string]bool {
 	return reached
 }
 
-// serve runs the program in memory, sending its traces to the sink.
-func serve(t *testing.T, sink *otlptest.Sink) (addr string) {
+// serve runs the program in memory, sending its traces and metrics to the endpoint.
+func serve(t *testing.T, endpoint string) (addr string) {
 	t.Helper()
 	program := t.TempDir() + "/idemsvc"
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/idemsvc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(context.Background(), program, "serve", "--ephemeral") //nolint:gosec // just built
-	cmd.Env = append(os.Environ(), "IDEMSVC_LISTEN=127.0.0.1:0", "OTEL_EXPORTER_OTLP_ENDPOINT="+sink.HTTP, "OTEL_BSP_SCHEDULE_DELAY=50")
+	cmd.Env = append(os.Environ(), "IDEMSVC_LISTEN=127.0.0.1:0", "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=500")
 	p, err := childproc.StartListener(cmd, 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
