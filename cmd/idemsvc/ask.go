@@ -38,7 +38,11 @@ func (a *askConfig) settings() settings {
 }
 
 func (a *askConfig) dial(opts ...idemsvc.Option) (*idemsvc.Client, error) {
-	opts = append(opts, idemsvc.WithCallTimeout(a.timeout), idemsvc.WithMaxRepeats(2))
+	return a.connect(append(opts, idemsvc.WithCallTimeout(a.timeout), idemsvc.WithMaxRepeats(2))...)
+}
+
+// connect is a client of the server that is meant.
+func (a *askConfig) connect(opts ...idemsvc.Option) (*idemsvc.Client, error) {
 	if a.token != "" {
 		opts = append(opts, idemsvc.WithToken(a.token))
 	}

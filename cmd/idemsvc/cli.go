@@ -33,7 +33,7 @@ type action func(ctx context.Context, args []string) error
 // commands lists all of them in the order of help.
 func (c *cli) commands() []command {
 	return slices.Concat(
-		c.serveCommands(), c.migrateCommands(), c.tokenCommands(), c.policyCommands(), c.askCommands(), c.listCommands(), c.resolveCommands(), c.benchCommands(), c.demoCommands(), c.provokeCommands(),
+		c.serveCommands(), c.ingressCommands(), c.migrateCommands(), c.tokenCommands(), c.policyCommands(), c.askCommands(), c.listCommands(), c.resolveCommands(), c.benchCommands(), c.demoCommands(), c.provokeCommands(),
 		c.aboutCommands(), c.completionCommands(),
 	)
 }

@@ -86,12 +86,18 @@ func startProgram(t *testing.T, args ...string) *program {
 // startProgramIn is startProgram with more variables in the environment.
 func startProgramIn(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
+	return startCommand(t, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// startCommand runs a command that serves, and waits until it listens.
+func startCommand(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &program{stderr: &lockedBuffer{}, exited: make(chan error, 1)}
-	p.cmd = exec.CommandContext(context.Background(), self, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd = exec.CommandContext(context.Background(), self, args...)
 	p.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
@@ -126,7 +132,7 @@ func startProgramIn(t *testing.T, env []string, args ...string) *program {
 // addressIn finds the address in the line that a server prints.
 func addressIn(line string) string {
 	_, rest, _ := strings.Cut(line, "listens on ")
-	addr, _, _ := strings.Cut(rest, ",")
+	addr, _, _ := strings.Cut(strings.TrimSpace(rest), ",")
 	return addr
 }
 

@@ -150,17 +150,8 @@ func (c *serveConfig) settings() settings {
 func (c *serveConfig) check() (*tls.Config, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	var certs *tls.Config
-	switch {
-	case (c.cert == "") != (c.key == ""):
-		fault("--tls-cert and --tls-key go together")
-	case c.cert != "":
-		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-		if err != nil {
-			fault("--tls-cert: %w", err)
-		}
-		certs = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
-	}
+	certs, unusable := c.certificates()
+	faults = append(faults, unusable)
 	faults = append(faults, c.checkListen("listen", c.listen))
 	if c.httpListen != "" {
 		faults = append(faults, c.checkListen("http-listen", c.httpListen))
@@ -198,6 +189,33 @@ func (c *serveConfig) checkListen(flag, addr string) error {
 	default:
 		return nil
 	}
+}
+
+// certificates loads the certificate, if there is one.
+func (c *serveConfig) certificates() (*tls.Config, error) {
+	switch {
+	case (c.cert == "") != (c.key == ""):
+		return nil, errors.New("--tls-cert and --tls-key go together")
+	case c.cert == "":
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, nil
+}
+
+// checkListening is check for what takes no calls, and needs no tokens therefore.
+func (c *serveConfig) checkListening() (*tls.Config, error) {
+	loopback, err := onlyLoopback(c.listen)
+	if err != nil {
+		err = fmt.Errorf("--listen: %w", err)
+	} else if !loopback && !c.insecure && c.cert == "" {
+		err = fmt.Errorf("--listen: other machines can reach %s: that needs --tls-cert and --tls-key, or --insecure-non-loopback behind what ends TLS", c.listen)
+	}
+	certs, unusable := c.certificates()
+	return certs, errors.Join(err, unusable, c.checkMetrics())
 }
 
 // checkMetrics finds what does not go together about the page of metrics.

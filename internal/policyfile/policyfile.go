@@ -2,21 +2,18 @@
 package policyfile
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/yamlfile"
 )
 
 // MaxBytes is the longest file that is read.
-const MaxBytes = 1 << 20
+const MaxBytes = yamlfile.MaxBytes
 
 // File is what a file says.
 type File struct {
@@ -44,94 +41,40 @@ func (f *File) Line(rule int, field string) int {
 }
 
 // Problem is something wrong with a file.
-type Problem struct {
-	Line    int
-	Message string
-}
+type Problem = yamlfile.Problem
 
 // Problems are all that is wrong with a file, in the order of its lines.
-type Problems []Problem
-
-// Error implements error: one line for each.
-func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i, x := range p {
-		lines[i] = fmt.Sprintf("line %d: %s", x.Line, x.Message)
-	}
-	return strings.Join(lines, "\n")
-}
+type Problems = yamlfile.Problems
 
 // Read reads a file and checks all of it. Its error is [Problems] where the file can be
 // read and something is wrong with it. Values are in their canonical form.
 func Read(r io.Reader) (*File, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > MaxBytes {
-		return nil, fmt.Errorf("the file is longer than %d bytes", MaxBytes)
-	}
 	p := &parser{f: &File{}}
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	var doc, more yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, Problems{{1, "the file is empty; to end all policies, write «policies: []»"}}
+	doc, err := p.Document(r)
+	switch {
 	case err != nil:
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, err
+	case doc == nil:
+		return nil, Problems{{Line: 1, Message: "the file is empty; to end all policies, write «policies: []»"}}
 	}
-	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		p.add(max(more.Line, 1), "a file holds one document, this is a second one")
-	}
-	p.document(doc.Content[0])
+	p.document(doc)
 	for _, x := range idem.CheckRules(p.f.Rules) {
 		if x.Field != "" && !strings.HasPrefix(x.Message, x.Field) {
 			x.Message = x.Field + ": " + x.Message
 		}
-		p.add(p.f.Line(x.Rule, x.Field), "%s", x.Message)
+		p.Add(p.f.Line(x.Rule, x.Field), "%s", x.Message)
 	}
-	if len(p.bad) > 0 {
-		slices.SortStableFunc(p.bad, func(a, b Problem) int { return a.Line - b.Line })
-		return p.f, p.bad
-	}
-	return p.f, nil
+	return p.f, p.Err()
 }
 
 // parser walks the document, so that each problem has its line and none hides another.
 type parser struct {
-	f   *File
-	bad Problems
-}
-
-func (p *parser) add(line int, format string, args ...any) {
-	p.bad = append(p.bad, Problem{line, fmt.Sprintf(format, args...)})
-}
-
-// members are the pairs of a mapping, without those that are said twice.
-func (p *parser) members(n *yaml.Node, what string) (keys, values []*yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		p.add(n.Line, "%s is no mapping of names to values", what)
-		return nil, nil
-	}
-	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
-		if k.Kind != yaml.ScalarNode {
-			p.add(k.Line, "a name in %s is no text", what)
-			continue
-		}
-		if line, twice := seen[k.Value]; twice {
-			p.add(k.Line, "%s stands in line %d already", k.Value, line)
-			continue
-		}
-		seen[k.Value] = k.Line
-		keys, values = append(keys, k), append(values, v)
-	}
-	return keys, values
+	yamlfile.Checker
+	f *File
 }
 
 func (p *parser) document(n *yaml.Node) {
-	keys, values := p.members(n, "the file")
+	keys, values := p.Members(n, "the file")
 	found := false
 	for i, k := range keys {
 		switch k.Value {
@@ -141,17 +84,17 @@ func (p *parser) document(n *yaml.Node) {
 			found = true
 			p.policies(values[i])
 		default:
-			p.add(k.Line, "there is no field %s: a file has namespace and policies", k.Value)
+			p.Add(k.Line, "there is no field %s: a file has namespace and policies", k.Value)
 		}
 	}
 	if !found && n.Kind == yaml.MappingNode {
-		p.add(n.Line, "policies is missing; to end all of them, write «policies: []»")
+		p.Add(n.Line, "policies is missing; to end all of them, write «policies: []»")
 	}
 }
 
 func (p *parser) policies(n *yaml.Node) {
 	if n.Kind != yaml.SequenceNode {
-		p.add(n.Line, "policies is no list")
+		p.Add(n.Line, "policies is no list")
 		return
 	}
 	for _, x := range n.Content {
@@ -162,7 +105,7 @@ func (p *parser) policies(n *yaml.Node) {
 func (p *parser) policy(n *yaml.Node) {
 	r := idem.Rule{Set: map[string]string{}}
 	at := ruleLines{begins: n.Line, fields: map[string]int{}}
-	keys, values := p.members(n, "a policy")
+	keys, values := p.Members(n, "a policy")
 	complete := true
 	for i, k := range keys {
 		at.fields[k.Value] = k.Line
@@ -172,13 +115,13 @@ func (p *parser) policy(n *yaml.Node) {
 		}
 		s := idem.FindSetting(k.Value)
 		if s == nil {
-			p.add(k.Line, "there is no setting %s%s", k.Value, nearest(k.Value))
+			p.Add(k.Line, "there is no setting %s%s", k.Value, nearest(k.Value))
 			complete = false
 			continue
 		}
-		before := len(p.bad)
+		before := len(p.Found)
 		v := p.value(s, values[i])
-		if len(p.bad) > before {
+		if len(p.Found) > before {
 			complete = false
 			continue
 		}
@@ -192,7 +135,7 @@ func (p *parser) policy(n *yaml.Node) {
 }
 
 func (p *parser) match(n *yaml.Node, r *idem.Rule, lines map[string]int) {
-	keys, values := p.members(n, "match")
+	keys, values := p.Members(n, "match")
 	for i, k := range keys {
 		lines[k.Value] = k.Line
 		switch k.Value {
@@ -203,7 +146,7 @@ func (p *parser) match(n *yaml.Node, r *idem.Rule, lines map[string]int) {
 		case "type":
 			r.Type = p.text(k.Value, values[i])
 		default:
-			p.add(k.Line, "match has no field %s: it has consumer, source and type", k.Value)
+			p.Add(k.Line, "match has no field %s: it has consumer, source and type", k.Value)
 		}
 	}
 }
@@ -211,7 +154,7 @@ func (p *parser) match(n *yaml.Node, r *idem.Rule, lines map[string]int) {
 // text is a name, which is not empty.
 func (p *parser) text(name string, n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" {
-		p.add(n.Line, "%s: a name is missing; leave %s out for any", name, name)
+		p.Add(n.Line, "%s: a name is missing; leave %s out for any", name, name)
 		return ""
 	}
 	return n.Value
@@ -224,12 +167,12 @@ func (p *parser) value(s *idem.Setting, n *yaml.Node) string {
 		v := p.plain(s.Name, n, 0)
 		b, err := json.Marshal(v)
 		if err != nil { // texts, lists and maps of texts
-			p.add(n.Line, "%s: %v", s.Name, err)
+			p.Add(n.Line, "%s: %v", s.Name, err)
 		}
 		return string(b)
 	default:
 		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-			p.add(n.Line, "%s: a value is missing: %s", s.Name, s.Limits)
+			p.Add(n.Line, "%s: a value is missing: %s", s.Name, s.Limits)
 			return ""
 		}
 		return n.Value
@@ -243,7 +186,7 @@ const maxDepth = 4
 func (p *parser) plain(name string, n *yaml.Node, depth int) any {
 	switch {
 	case depth > maxDepth:
-		p.add(n.Line, "%s: this is nested too deep", name)
+		p.Add(n.Line, "%s: this is nested too deep", name)
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
 		return n.Value
 	case n.Kind == yaml.SequenceNode:
@@ -254,15 +197,15 @@ func (p *parser) plain(name string, n *yaml.Node, depth int) any {
 		return list
 	case n.Kind == yaml.MappingNode:
 		m := map[string]any{}
-		keys, values := p.members(n, name)
+		keys, values := p.Members(n, name)
 		for i, k := range keys {
 			m[k.Value] = p.plain(name, values[i], depth+1)
 		}
 		return m
 	case n.Kind == yaml.AliasNode:
-		p.add(n.Line, "%s: write it out, anchors are not followed", name)
+		p.Add(n.Line, "%s: write it out, anchors are not followed", name)
 	default:
-		p.add(n.Line, "%s: a value is missing", name)
+		p.Add(n.Line, "%s: a value is missing", name)
 	}
 	return nil
 }

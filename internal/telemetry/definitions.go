@@ -173,7 +173,32 @@ var (
 	}
 )
 
-// All are the metrics in the order of the page.
+// The metrics of «idemsvc ingress», which has these alone.
+var (
+	IngressAnswers = &Metric{
+		Name: "idemsvc.ingress.answers", Kind: KindCounter, Unit: "{request}",
+		Text: "Requests that «idemsvc ingress» answered.",
+		Labels: []Label{
+			{"source", "the event source, as configured; _unknown for paths of none"},
+			{"http_status", "the status of the answer"},
+		},
+	}
+	IngressTime = &Metric{
+		Name: "idemsvc.ingress.duration", Kind: KindHistogram, Unit: "s", Buckets: callSeconds,
+		Text:   "Time in which «idemsvc ingress» answered a request.",
+		Labels: []Label{{"source", "as of idemsvc.ingress.answers"}},
+	}
+	IngressSpooled = &Metric{
+		Name: "idemsvc.ingress.spooled", Kind: KindGauge, Unit: "{request}",
+		Text:   "Requests in a spool of «idemsvc ingress», answered with success and not yet settled with the service.",
+		Labels: []Label{{"source", "as of idemsvc.ingress.answers"}},
+	}
+)
+
+// OfIngress are the metrics of «idemsvc ingress», in the order of the page.
+func OfIngress() []*Metric { return []*Metric{IngressAnswers, IngressTime, IngressSpooled} }
+
+// All are the metrics of the server in the order of the page.
 func All() []*Metric {
 	return []*Metric{
 		Deliveries, Claims, Attempts, Ended, Processing, Anomalies, Effects, Checks,

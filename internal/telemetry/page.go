@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/otlptranslator"
@@ -33,7 +34,7 @@ func PrometheusLabel(key string) string { return strings.ReplaceAll(key, ".", "_
 func Page() string {
 	var b strings.Builder
 	b.WriteString("| metric | in Prometheus | kind, unit | what it tells | labels |\n| --- | --- | --- | --- | --- |\n")
-	for _, m := range All() {
+	for _, m := range slices.Concat(All(), OfIngress()) {
 		var labels []string
 		for _, l := range m.Labels {
 			labels = append(labels, "`"+PrometheusLabel(l.Key)+"`: "+l.Text)

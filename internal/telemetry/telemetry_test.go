@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,7 +128,7 @@ func TestNamesAreBounded(t *testing.T) {
 func TestTheTableOfMetrics(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, m := range All() {
+	for _, m := range slices.Concat(All(), OfIngress()) {
 		if seen[m.Name] || !regexp.MustCompile(`^[a-z]+(\.[a-z]+)+$`).MatchString(m.Name) || m.Unit == "" || !strings.HasSuffix(m.Text, ".") {
 			t.Errorf("%+v", m)
 		}

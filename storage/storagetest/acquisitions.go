@@ -398,6 +398,11 @@ func acquireIllegal(s *site) {
 	s.state("v9", idem.Received)
 	s.receiveOrdered("v1", to(s.latest("r", 1), "new"))
 	got := s.acquire()
-	equal(s, "another one", s.names(got), "v1")
+	if len(got) == 0 { // on a slow machine it is the other one's turn again: that one then rests
+		got = s.acquire()
+	}
+	if names := s.names(got); names != "v1" {
+		s.Fatalf("another one: got %q, want v1", names)
+	}
 	got[0].complete("done")
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,16 +41,20 @@ func (h *Handler) replyTo(tasks []*task) reply {
 		errs = append(errs, t.err)
 		switch {
 		case t.settled():
-			stop = stop || ended(t.answer)
-		case rejected(t.answer):
+			stop = stop || t.failed()
+		case t.rejected():
 			r.status, r.reason = http.StatusUnauthorized, "signature required"
+		case errors.Is(t.err, errTooLarge):
+			if r.status == h.success() {
+				r.status, r.reason = http.StatusRequestEntityTooLarge, "too large"
+			}
 		case t.answer == nil && r.status != http.StatusUnauthorized: // refused for what it says
 			r.status, r.reason = http.StatusUnprocessableEntity, "refused"
 		}
 	}
 	r.err = errors.Join(errs...)
 	for _, t := range tasks {
-		if t.answer != nil && !t.settled() && !rejected(t.answer) {
+		if t.answer != nil && !t.settled() && !t.rejected() {
 			again := max(t.answer.RetryAfter, soon)
 			if r.status != http.StatusServiceUnavailable || again < r.retryAfter {
 				r.retryAfter = again
@@ -70,12 +75,20 @@ func (h *Handler) replyTo(tasks []*task) reply {
 }
 
 // rejected reports whether the service asks for a signature that was not checked.
-func rejected(a *idemsvc.Answer) bool {
-	return a != nil && a.Outcome() == pb.ClaimOutcome_CLAIM_OUTCOME_REJECTED_SIGNATURE
+func (t *task) rejected() bool {
+	if t.receipt != nil {
+		return slices.Contains(outcomes(t.receipt), pb.ReceiveOutcome_RECEIVE_OUTCOME_REJECTED_SIGNATURE)
+	}
+	return t.answer != nil && t.answer.Outcome() == pb.ClaimOutcome_CLAIM_OUTCOME_REJECTED_SIGNATURE
 }
 
-// ended reports whether a settled event failed for good.
-func ended(a *idemsvc.Answer) bool {
+// failed reports whether a settled event failed for good. What was received is settled by
+// that: whatever comes of it later, its duplicates are answered as it was.
+func (t *task) failed() bool {
+	if t.receipt != nil {
+		return slices.Contains(outcomes(t.receipt), pb.ReceiveOutcome_RECEIVE_OUTCOME_PAYLOAD_MISMATCH)
+	}
+	a := t.answer
 	return a.State == pb.EventState_EVENT_STATE_FAILED_TERMINAL || a.State == pb.EventState_EVENT_STATE_DEAD_LETTERED ||
 		a.Outcome() == pb.ClaimOutcome_CLAIM_OUTCOME_PAYLOAD_MISMATCH
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,10 +15,54 @@ import (
 // CloudEvents are events over HTTP in structured, binary or batch mode. Nothing is signed:
 // wrap the [Handler] in whatever protects the endpoint. What it is given counts as not
 // checked.
-func CloudEvents() *Provider {
-	p := provider("cloudevents", credentials{}, nil)
+func CloudEvents() *Provider { return CloudEventsFrom(CloudEventsConfig{}) }
+
+// CloudEventsConfig says who may send CloudEvents.
+type CloudEventsConfig struct {
+	// Tokens are bearer tokens, one of which must stand in the header Authorization: several
+	// while they change. What comes with one counts as verified. Without any, nothing is
+	// checked.
+	Tokens []string
+	// Origins are the senders that are let in when they ask before they deliver, by an OPTIONS
+	// request with the header WebHook-Request-Origin; "*" is everybody. Others are answered 403.
+	// Without any, nobody is asked for.
+	Origins []string
+}
+
+// CloudEventsFrom is [CloudEvents] from those who have a token, or have asked before.
+func CloudEventsFrom(cfg CloudEventsConfig) *Provider {
+	verify := scheme(nil)
+	if len(cfg.Tokens) > 0 {
+		verify = cloudTokens
+	}
+	p := provider("cloudevents", credentials{secrets: cfg.Tokens}, verify)
 	p.extract = cloudEvents
+	if len(cfg.Origins) > 0 {
+		p.greet = func(r *Request) *greeting { return cloudHandshake(r, cfg.Origins) }
+	}
 	return p
+}
+
+// cloudTokens checks the bearer token of a delivery.
+func cloudTokens(_ *authenticity, c credentials) (verification, error) {
+	return tokenScheme(&authenticity{Headers: []string{"Authorization"}, Prefix: bearerPrefix}, c)
+}
+
+const bearerPrefix = "Bearer "
+
+// cloudHandshake answers a sender that asks before it delivers. That it wants to be called
+// back is not heard: anybody could make this process call anybody.
+func cloudHandshake(r *Request, origins []string) *greeting {
+	if r.Method != http.MethodOptions {
+		return nil
+	}
+	origin := r.Header.Get("WebHook-Request-Origin")
+	if origin == "" || !slices.Contains(origins, "*") && !slices.ContainsFunc(origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+		return &greeting{status: http.StatusForbidden}
+	}
+	return &greeting{status: http.StatusOK, header: map[string]string{
+		"Allow": http.MethodPost, "WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": "*",
+	}}
 }
 
 const (

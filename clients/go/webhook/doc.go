@@ -10,6 +10,8 @@
 //	...
 //	http.Handle("/hooks/stripe", receiver)
 //
+// [NewReceiver] makes one that does no work and keeps the events for later.
+//
 // How providers sign, and what tells their events apart, is in one table, providers.json,
 // which docs/providers.md shows. [Generic] describes a sender that is not in it.
 //

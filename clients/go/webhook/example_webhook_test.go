@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -63,4 +64,44 @@ func ExampleSpool() {
 		panic(err)
 	}
 	defer receiver.Close()
+}
+
+// Events are kept for two consumers, whose workers work on them afterwards.
+func ExampleNewReceiver() {
+	service := idemtest.Start()
+	defer service.Close()
+	client := service.Client()
+
+	receiver, err := webhook.NewReceiver(client, webhook.Shopify("secret"), webhook.WithReceiveOptions(idemsvc.ReceiveFor("billing", "mail")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer receiver.Close()
+
+	delivery := &webhook.Request{Method: http.MethodPost, Header: http.Header{}, Body: []byte(`{"id":820982911946154508,"admin_graphql_api_id":"gid://shopify/Order/820982911946154508"}`)}
+	delivery.Header.Set("X-Shopify-Event-Id", "98880550-7158-44d4-b7cd-2c97c8a091b5")
+	delivery.Header.Set("X-Shopify-Shop-Domain", "shop.example")
+	delivery.Header.Set("X-Shopify-Topic", "orders/paid")
+	if err := webhook.Shopify("secret").SignForTest(delivery, time.Now()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	request := httptest.NewRequest(http.MethodPost, "/hooks/shopify", bytes.NewReader(delivery.Body))
+	request.Header = delivery.Header
+	response := httptest.NewRecorder()
+	receiver.ServeHTTP(response, request)
+	fmt.Println("answered", response.Code)
+
+	ctx, stop := context.WithCancel(context.Background())
+	worker := client.Worker(func(_ context.Context, claim *idemsvc.Claim) error {
+		fmt.Println(claim.Event().GetType(), "about", claim.Event().GetResource().GetId())
+		return nil
+	}, idemsvc.WorkerConsumer("mail"), idemsvc.WorkerAnswered(func(*idemsvc.Claim, *idemsvc.Answer, error) { stop() }))
+	if err := worker.Run(ctx); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// answered 200
+	// orders/paid about gid://shopify/Order/820982911946154508
 }

@@ -60,9 +60,17 @@ func (h *Handler) report(d *arrival) {
 	h.running.Go(func() {
 		ctx, cancel := context.WithTimeout(h.base, reportTimeout)
 		defer cancel()
-		opts := append([]idemsvc.ClaimOption{idemsvc.WithDelivery(delivery)}, h.cfg.claim...)
-		if _, err := h.client.Claim(ctx, event, opts...); err != nil {
+		if err := h.reportForged(ctx, event, delivery); err != nil {
 			h.cfg.log.LogAttrs(ctx, slog.LevelWarn, "a forged request was not told to the service", slog.String("request_id", d.id), slog.Any("error", err))
 		}
 	})
+}
+
+// reportForged makes the call. Its answer is known.
+func (h *Handler) reportForged(ctx context.Context, event *idemsvc.Event, d *idemsvc.Delivery) error {
+	if h.cfg.receiving {
+		return h.reportForgedReceipt(ctx, event, d)
+	}
+	_, err := h.client.Claim(ctx, event, append([]idemsvc.ClaimOption{idemsvc.WithDelivery(d)}, h.cfg.claim...)...)
+	return err
 }

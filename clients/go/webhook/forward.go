@@ -112,12 +112,12 @@ func (h *Handler) forwardAll(ctx context.Context, batch []*spooled) (again []*sp
 		for _, r := range requests {
 			for _, t := range r.tasks {
 				if t.answer == nil || untold(t) {
-					t.answer, t.err = nil, nil
+					t.answer, t.receipt, t.err = nil, nil, nil
 					tasks = append(tasks, t)
 				}
 			}
 		}
-		err := h.process(ctx, tasks)
+		err := h.settle(ctx, tasks)
 		lost := unasked(tasks, err)
 		if lost == nil {
 			break
@@ -174,7 +174,7 @@ func (h *Handler) conclude(ctx context.Context, f *forwarded) bool {
 		case t.settled():
 		case t.answer == nil:
 			f.err = fmt.Errorf("the service refuses it: %w", t.err)
-		case rejected(t.answer):
+		case t.rejected():
 			f.err = t.err
 		default:
 			wait = max(wait, t.answer.RetryAfter, soon)
@@ -209,4 +209,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	}
+}
+
+// Spooled is how many requests are in the spool: kept, and not yet settled with the service.
+func (h *Handler) Spooled() int {
+	if h.spool == nil {
+		return 0
+	}
+	return h.spool.unsettled()
 }

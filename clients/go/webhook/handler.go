@@ -30,7 +30,7 @@ type HandlerFunc func(ctx context.Context, claim *idemsvc.Claim, item *Item) err
 type Handler struct {
 	client   *idemsvc.Client
 	provider *Provider
-	handle   HandlerFunc
+	handle   HandlerFunc // nil: events are kept for later work
 	cfg      config
 	forged   limiter
 	spool    *spool // nil unless what the service cannot be asked about is kept
@@ -46,15 +46,26 @@ type Handler struct {
 // New makes a handler for a provider's webhooks. Close it after the server that it is
 // served by.
 func New(client *idemsvc.Client, p *Provider, handle HandlerFunc, opts ...Option) (*Handler, error) {
+	if handle == nil {
+		return nil, errors.New("webhook: there is no function that does the work; NewReceiver needs none")
+	}
+	return newHandler(client, p, handle, opts)
+}
+
+func newHandler(client *idemsvc.Client, p *Provider, handle HandlerFunc, opts []Option) (*Handler, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	c := config{log: slog.New(slog.DiscardHandler), patience: p.recipe.patience(), maxBody: defaultMaxBody, concurrency: 1}
+	c := config{log: slog.New(slog.DiscardHandler), patience: p.recipe.patience(), maxBody: defaultMaxBody, concurrency: 1, receiving: handle == nil}
+	share := time.Duration(4)
+	if c.receiving { // nothing else takes time
+		share, c.concurrency = 2, receiveConcurrency
+	}
 	for _, o := range opts {
 		o(&c)
 	}
 	if c.claimTime == 0 {
-		c.claimTime = min(c.patience/4, maxClaimTime)
+		c.claimTime = min(c.patience/share, maxClaimTime)
 	}
 	if err := c.check(p); err != nil {
 		return nil, err
@@ -126,7 +137,7 @@ func (h *Handler) serve(ctx context.Context, w http.ResponseWriter, hr *http.Req
 	p := h.provider
 	if p.greet != nil {
 		if g := p.greet(d.request); g != nil && !g.signed {
-			return reply{status: g.status, body: []byte(g.body), contentType: "text/plain; charset=utf-8", reason: "greeting"}
+			return g.reply(w)
 		}
 	}
 	if hr.Method != http.MethodPost {
@@ -148,10 +159,18 @@ func (h *Handler) serve(ctx context.Context, w http.ResponseWriter, hr *http.Req
 	}
 	if p.greet != nil {
 		if g := p.greet(d.request); g != nil {
-			return reply{status: g.status, body: []byte(g.body), contentType: "text/plain; charset=utf-8", reason: "greeting"}
+			return g.reply(w)
 		}
 	}
 	return h.receive(ctx, d)
+}
+
+// reply is the answer to a request that is no delivery.
+func (g *greeting) reply(w http.ResponseWriter) reply {
+	for name, value := range g.header {
+		w.Header().Set(name, value)
+	}
+	return reply{status: g.status, body: []byte(g.body), contentType: "text/plain; charset=utf-8", reason: "greeting"}
 }
 
 // refused is the answer to a request that is not known to be genuine.
@@ -161,6 +180,15 @@ func (h *Handler) refused(d *arrival, err error) reply {
 	}
 	h.report(d)
 	return reply{status: http.StatusUnauthorized, reason: "forged", err: err}
+}
+
+// settle has the work of events done, or keeps them for later. An error says that the
+// service gave no answer; the tasks say how far it got.
+func (h *Handler) settle(ctx context.Context, tasks []*task) error {
+	if h.cfg.receiving {
+		return h.store(ctx, tasks)
+	}
+	return h.process(ctx, tasks)
 }
 
 // receive handles the events of a genuine request.
@@ -175,11 +203,19 @@ func (h *Handler) receive(ctx context.Context, d *arrival) reply {
 	if len(items) == 0 {
 		return reply{status: h.success(), reason: "empty"}
 	}
+	if h.cfg.receiving && h.tooLarge(items) {
+		return reply{status: http.StatusRequestEntityTooLarge, reason: "too large", err: errTooLarge}
+	}
 	if h.spool != nil && h.spool.waiting() { // what came before goes first
 		return h.keep(d, nil)
 	}
 	tasks := h.tasks(d, &progress{success: h.success()})
-	err = h.process(ctx, tasks)
+	if h.cfg.receiving { // all receipts together, while the provider waits
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.cfg.claimTime)
+		defer cancel()
+	}
+	err = h.settle(ctx, tasks)
 	if lost := unasked(tasks, err); lost != nil {
 		if h.spool != nil {
 			return h.keep(d, lost)

@@ -28,6 +28,8 @@ type config struct {
 	ordering    bool
 	noPayload   bool
 	claim       []idemsvc.ClaimOption
+	receiving   bool // nothing is claimed
+	receive     []idemsvc.ReceiveOption
 	spool       *spoolConfig
 }
 
@@ -45,7 +47,7 @@ func WithTolerance(d time.Duration) Option { return func(c *config) { c.toleranc
 func WithPatience(d time.Duration) Option { return func(c *config) { c.patience = d } }
 
 // WithClaimTimeout bounds how long the service is asked before it counts as away. Default:
-// a quarter of the provider's patience, at most 5 s.
+// a quarter of the provider's patience, half of it with [NewReceiver], at most 5 s.
 func WithClaimTimeout(d time.Duration) Option { return func(c *config) { c.claimTime = d } }
 
 // WithMaxBody is the largest body that is read, in bytes; a larger one is answered 413.
@@ -53,7 +55,8 @@ func WithClaimTimeout(d time.Duration) Option { return func(c *config) { c.claim
 func WithMaxBody(n int64) Option { return func(c *config) { c.maxBody = n } }
 
 // WithConcurrency is how many events of one request are handled at once. Default: 1, so
-// that those about one resource keep their order.
+// that those about one resource keep their order. [NewReceiver] keeps 16 at once, and that
+// order in any case.
 func WithConcurrency(n int) Option { return func(c *config) { c.concurrency = n } }
 
 // WithOrdering orders the events about a resource by the provider's hint, see
@@ -63,7 +66,7 @@ func WithConcurrency(n int) Option { return func(c *config) { c.concurrency = n 
 func WithOrdering() Option { return func(c *config) { c.ordering = true } }
 
 // WithoutPayload keeps bodies out of the service, which is sent their hashes alone. It
-// cannot show them then.
+// cannot show them then, and workers of what a [NewReceiver] keeps are given none.
 func WithoutPayload() Option { return func(c *config) { c.noPayload = true } }
 
 // WithClaimOptions applies to every claim, such as [idemsvc.WithLease] or
@@ -91,6 +94,7 @@ func (c *config) check(p *Provider) error {
 	if c.concurrency < 1 {
 		errs = append(errs, fmt.Errorf("the concurrency is %d and must be at least 1", c.concurrency))
 	}
+	errs = append(errs, c.checkReceipts())
 	asked := &pb.ClaimEventRequest{}
 	for _, o := range c.claim {
 		o(asked)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,6 +43,8 @@ type task struct {
 	worked bool            // the handler has done its work
 	answer *idemsvc.Answer // nil until there is one
 	err    error
+
+	receipt *idemsvc.ReceiveAnswer // nil unless it is kept for later work
 }
 
 // settled reports whether nothing is left to do for the event.
@@ -57,7 +60,7 @@ func (h *Handler) tasks(d *arrival, p *progress) []*task {
 	room := maxBatch
 	out := make([]*task, 0, len(d.items))
 	for _, item := range d.items {
-		keep := !h.cfg.noPayload && len(item.Body) <= min(maxPayload, room)
+		keep := !h.cfg.noPayload && len(item.Body) <= maxPayload && (h.cfg.receiving || len(item.Body) <= room)
 		if keep {
 			room -= len(item.Body)
 		}
@@ -83,7 +86,7 @@ func (h *Handler) notedHeaders(r *Request) []*pb.Header {
 	var out []*pb.Header
 	for _, name := range slices.Concat(always, h.provider.headers) {
 		v := r.Header.Get(name)
-		if v == "" || len(v) > maxHeader || !fits(name) || !storable(v) || len(out) == maxHeaders {
+		if v == "" || len(v) > maxHeader || !fits(name) || secretive(name) || !storable(v) || len(out) == maxHeaders {
 			continue
 		}
 		if !slices.ContainsFunc(out, func(x *pb.Header) bool { return x.GetName() == name }) {
@@ -91,6 +94,18 @@ func (h *Handler) notedHeaders(r *Request) []*pb.Header {
 		}
 	}
 	return out
+}
+
+// secretive reports whether a header of that name may hold what nobody else should read.
+// The service drops these, too.
+func secretive(name string) bool {
+	name = strings.ToLower(name)
+	if name == "authorization" || name == "proxy-authorization" || name == "cookie" || name == "set-cookie" {
+		return true
+	}
+	return slices.ContainsFunc([]string{"signature", "token", "secret", "api-key", "apikey"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
 }
 
 // progress tells the last event of a request to complete what the provider will be
@@ -261,8 +276,10 @@ func untold(t *task) bool {
 // away reports whether an error says that the service gave no verdict. What it refuses for
 // what it says would be refused for ever.
 func away(err error) bool {
-	if errors.Is(err, idemsvc.ErrClaimLost) || errors.Is(err, idemsvc.ErrAlreadyEnded) {
-		return false
+	for _, verdict := range []error{idemsvc.ErrClaimLost, idemsvc.ErrAlreadyEnded, idemsvc.ErrVersionKindMismatch, idemsvc.ErrUnknownMachine} {
+		if errors.Is(err, verdict) {
+			return false
+		}
 	}
 	e, ok := errors.AsType[*idemsvc.Error](err)
 	return ok && e.Code != codes.InvalidArgument && !errors.Is(e, idemsvc.ErrTooLarge)

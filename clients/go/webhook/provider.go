@@ -35,6 +35,7 @@ type greeting struct {
 	signed bool // it is only for those who can sign
 	status int
 	body   string
+	header map[string]string
 }
 
 // Name is the provider's, such as "stripe".
@@ -175,3 +176,6 @@ func publicURL(s string) (*url.URL, error) {
 	}
 	return u, nil
 }
+
+// Err is what is wrong with what the provider was made of, as [New] would tell it.
+func (p *Provider) Err() error { return p.err }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -42,6 +43,15 @@ func sharing(name, address string, secrets ...string) *webhook.Provider {
 	}
 }
 
+// offline reaches nobody: what a fuzzer makes up must not be fetched.
+var offline = &http.Client{Transport: nowhere{}}
+
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("nobody is reached")
+}
+
 // testProvider makes one with the tests' secrets.
 func testProvider(name string) *webhook.Provider {
 	switch name {
@@ -52,9 +62,9 @@ func testProvider(name string) *webhook.Provider {
 	case "sendgrid":
 		return webhook.SendGrid(sendgridKey())
 	case "google-pubsub":
-		return webhook.PubSub(webhook.PubSubConfig{Audience: testURL, Email: "push@shop.example"})
+		return webhook.PubSub(webhook.PubSubConfig{Audience: testURL, Email: "push@shop.example", HTTP: offline})
 	case "paypal":
-		return webhook.PayPal(webhook.PayPalConfig{WebhookIDs: []string{"1JE4291016473214C"}})
+		return webhook.PayPal(webhook.PayPalConfig{WebhookIDs: []string{"1JE4291016473214C"}, HTTP: offline})
 	default:
 		return sharing(name, testURL, testSecret)
 	}

@@ -29,9 +29,12 @@ func (p *Provider) SignForTest(r *Request, at time.Time) error {
 	a := &p.recipe.Authenticity
 	switch a.Scheme {
 	case "none":
+		if len(p.creds.secrets) > 0 {
+			r.Header.Set("Authorization", bearerPrefix+p.creds.secrets[0])
+		}
 		return nil
 	case "token":
-		r.Header.Set(a.Headers[0], p.creds.secrets[0])
+		r.Header.Set(a.Headers[0], a.Prefix+p.creds.secrets[0])
 		return nil
 	case "hmac":
 		return p.signHMAC(r, at)

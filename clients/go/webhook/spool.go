@@ -193,6 +193,13 @@ func (s *spool) waiting() bool {
 	return s.untried > 0 || len(s.queue) > 0
 }
 
+// unsettled is how many records there are, and wait to be written.
+func (s *spool) unsettled() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open + len(s.queue)
+}
+
 // append keeps a record. It is on the disk when this returns.
 func (s *spool) append(payload []byte) error {
 	w := &spoolWrite{data: spoolRecord(payload), done: make(chan error, 1)}

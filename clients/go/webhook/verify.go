@@ -216,7 +216,11 @@ func tokenScheme(a *authenticity, c credentials) (verification, error) {
 		return nil, err
 	}
 	return func(_ context.Context, r *Request) (time.Time, error) {
-		said := sum([]byte(r.Header.Get(a.Headers[0]))) // hashes have one length, whatever was sent
+		token, ok := strings.CutPrefix(r.Header.Get(a.Headers[0]), a.Prefix)
+		if !ok {
+			return time.Time{}, forged("the header %s holds no token", a.Headers[0])
+		}
+		said := sum([]byte(token)) // hashes have one length, whatever was sent
 		for _, key := range keys {
 			if subtle.ConstantTimeCompare(said, sum(key)) == 1 {
 				return time.Time{}, nil
