@@ -57,6 +57,19 @@ GROWTH := 20000000
 bench-growth: idemsvc ## Measure beside GROWTH stored events, 20 million, if the disk has room for them
 	$(call with,run) exec $(IDEMSVC) bench --growth $(GROWTH) $(BENCH_FLAGS)
 
+# River is in a module of its own, and so in a process of its own.
+.PHONY: bench-inbox
+bench-inbox: idemsvc ## Measure the inbox beside River: receive, acquire, complete with 64 producers
+	go build -C tools/riverbench -trimpath -o $(CURDIR)/build/riverbench .
+	$(call with,run) exec $(IDEMSVC) bench --river build/riverbench --only inbox,inbox-stored $(BENCH_FLAGS)
+
+# How many events wait for «bench-waiting».
+WAITING := 1000000
+
+.PHONY: bench-waiting
+bench-waiting: idemsvc ## Measure acquiring beside WAITING events, a million, if the disk has room for them
+	$(call with,run) exec $(IDEMSVC) bench --waiting $(WAITING) $(BENCH_FLAGS)
+
 .PHONY: demo
 demo: idemsvc ## Show a storm of webhooks with and without idemsvc (DEMO_FLAGS=--quick: shorter)
 	$(call with,run) exec $(IDEMSVC) demo $(DEMO_FLAGS)
@@ -110,6 +123,7 @@ lint: lint-go lint-proto lint-clients ## Check everything that needs no test
 lint-go: ## Check the Go code and its modules
 	go mod tidy -diff
 	go vet ./...
+	go -C tools/riverbench vet ./...
 	$(GOLANGCI_LINT) run
 
 .PHONY: lint-proto

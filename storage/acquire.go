@@ -99,6 +99,7 @@ type acquirer struct {
 	// Guarded by the inbox.
 	state  uint8
 	asked  bool // for whether it is a repeat
+	sought bool // the round that is under way was planned with it
 	served bool // it was looked for at least once
 	late   bool // its time is over: what it is being granted is the last chance
 

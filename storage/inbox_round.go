@@ -56,8 +56,9 @@ func (b *inbox) plan(tick bool) *round {
 	room := acquireRound
 	for _, g := range b.inTurn() {
 		d := b.desks[g]
-		want := 0
+		want, look := 0, d.dirty || tick
 		for _, a := range d.waiting {
+			a.sought = look
 			want += a.q.Max
 			if !a.asked && len(r.query.Again) < acquireRound {
 				a.asked = true
@@ -66,7 +67,7 @@ func (b *inbox) plan(tick bool) *round {
 			}
 		}
 		want = min(want, acquireGroup, room)
-		if want == 0 || !d.dirty && !tick {
+		if want == 0 || !look {
 			continue
 		}
 		room -= want
@@ -162,7 +163,7 @@ func (r *round) match(taken *Taken) {
 			continue
 		}
 		left := r.candidates(append(due[g], r.fresh[g]...))
-		for len(left) > 0 && len(d.waiting) > 0 {
+		for len(left) > 0 && len(d.waiting) > 0 && d.waiting[0].asked { // else it may be a repeat
 			a := d.waiting[0]
 			n := share(a, left)
 			d.waiting = d.waiting[1:]
@@ -175,18 +176,30 @@ func (r *round) match(taken *Taken) {
 			}
 		}
 		d.dirty = d.dirty || full[g] || len(left) > 0
+		r.dismiss(d, full[g])
 		if d.dirty && len(d.waiting) > 0 {
 			b.ring()
 		}
-		for _, a := range slices.Clone(d.waiting) {
-			a.served = true
-			if a.late || a.q.Wait <= 0 {
-				b.remove(a)
-				a.answer(nil, nil)
-			}
-		}
 	}
 	r.giveBack(r.rest)
+}
+
+// dismiss tells those that do not want to wait that there is nothing for them. Who came after
+// the round was planned has not been looked for yet, and where more may be due nobody knows
+// yet: the next round is for them.
+func (r *round) dismiss(d *desk, more bool) {
+	for _, a := range slices.Clone(d.waiting) {
+		hurried := a.late || a.q.Wait <= 0
+		switch {
+		case !a.sought, more && hurried:
+			d.dirty = d.dirty || hurried
+		case hurried:
+			r.b.remove(a)
+			a.answer(nil, nil)
+		default:
+			a.served, a.sought = true, false
+		}
+	}
 }
 
 // candidate is an event that is worth a claim.

@@ -19,7 +19,7 @@ import (
 func (c *cli) benchCommands() []command {
 	return []command{{
 		name: "bench", brief: "Measure the service against one-row SQL on this machine",
-		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios beside their goals, and what an event costs: CPU of PostgreSQL and of the server, bytes of write-ahead log, buffers; then the latency of claims that come by a schedule. Takes about ten minutes. --growth, --refusals, --idle and --telemetry measure something else instead, each by itself. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
+		about:   "Serves a database in a process of its own and lets callers claim and complete events in several ways, in turn with a program that does the same with one-row SQL through pgx. Prints the ratios beside their goals, and what an event costs: CPU of PostgreSQL and of the server, bytes of write-ahead log, buffers; then the latency of claims that come by a schedule. Takes about ten minutes. --growth, --waiting, --refusals, --idle and --telemetry measure something else instead, each by itself. A variable IDEMSVC_BENCH_SERVER_POOL_SIZE sets IDEMSVC_POOL_SIZE for the server that is measured, and so for every setting of «serve».",
 		prepare: c.bench,
 	}}
 }
@@ -42,6 +42,7 @@ const (
 type measurements struct {
 	bench.Options
 	growth         int
+	waiting        int
 	refusals, idle bool
 	telemetry      bool
 }
@@ -50,6 +51,7 @@ type measurements struct {
 type measured struct {
 	Comparison *bench.Comparison   `json:"comparison,omitempty"`
 	Growth     *bench.GrowthRun    `json:"growth,omitempty"`
+	Waiting    *bench.WaitingRun   `json:"waiting,omitempty"`
 	Refusals   *bench.RefusalRun   `json:"refusals,omitempty"`
 	Idle       *bench.IdleRun      `json:"idle,omitempty"`
 	Telemetry  *bench.TelemetryRun `json:"telemetry,omitempty"`
@@ -63,7 +65,9 @@ func (c *cli) bench() (settings, action) {
 		{flag: "pairs", arg: "N", def: "9", set: number(&m.Pairs, 1, 1000), doc: "Rounds, in each of which every way runs once."},
 		{flag: "duration", arg: "TIME", def: "1s", set: duration(&m.Duration, time.Millisecond), doc: "How long every way runs in each round."},
 		{flag: "only", arg: "NAME,...", set: list(&m.Only), doc: "Compare only these, such as unary64,batch; a name without its number of callers means all of them. There are " + strings.Join(bench.Names(), ", ") + "."},
+		{flag: "river", arg: "PROGRAM", set: text(&m.River), doc: "Compare the arms of the inbox with River, by this program; «make bench-inbox» builds and names it."},
 		{flag: "growth", arg: "N", def: "0", set: number(&m.growth, 0, 1_000_000_000), doc: "Instead: what claims and look-ups cost beside N stored events and beside none. Skipped with a message where the disk has no room."},
+		{flag: "waiting", arg: "N", def: "0", set: number(&m.waiting, 0, 100_000_000), doc: "Instead: how long AcquireEvents takes beside N waiting events and beside a thousand, when ten thousand fall due at once, and what waiting for nothing costs. Skipped with a message where the disk has no room."},
 		{flag: "refusals", set: toggle(&m.refusals), doc: fmt.Sprintf("Instead: %d calls to a server whose queue is full, their time and its memory.", refusals)},
 		{flag: "idle", set: toggle(&m.idle), doc: fmt.Sprintf("Instead: the CPU of a server with 8 clients that ask nothing, over %s.", idleTime)},
 		{flag: "telemetry", set: toggle(&m.telemetry), doc: "Instead: the server's CPU for an event with nothing to be seen, with its log, and with log, metrics and a hundredth of the traces."},
@@ -112,15 +116,18 @@ func (m *measurements) check() error {
 	if m.Quick {
 		m.Pairs, m.Duration = quickPairs, quickTime
 	}
-	if m.growth == 0 && !m.refusals && !m.idle && !m.telemetry {
+	if m.growth == 0 && m.waiting == 0 && !m.refusals && !m.idle && !m.telemetry {
 		return nil
 	}
 	var faults []error
 	if m.DatabaseURL != "" {
-		faults = append(faults, errors.New("--growth, --refusals, --idle and --telemetry use a PostgreSQL of their own, so --database-url has no use"))
+		faults = append(faults, errors.New("--growth, --waiting, --refusals, --idle and --telemetry use a PostgreSQL of their own, so --database-url has no use"))
 	}
 	if len(m.Only) > 0 {
-		faults = append(faults, errors.New("--growth, --refusals, --idle and --telemetry compare nothing, so --only has no use"))
+		faults = append(faults, errors.New("--growth, --waiting, --refusals, --idle and --telemetry compare nothing, so --only has no use"))
+	}
+	if m.River != "" {
+		faults = append(faults, errors.New("--growth, --waiting, --refusals, --idle and --telemetry compare nothing, so --river has no use"))
 	}
 	return errors.Join(faults...)
 }
@@ -131,6 +138,11 @@ func (m *measurements) run(ctx context.Context) (*measured, error) {
 	var err error
 	if m.growth > 0 {
 		if found.Growth, err = bench.Growth(ctx, m.Options, m.growth); err != nil {
+			return nil, err
+		}
+	}
+	if m.waiting > 0 {
+		if found.Waiting, err = bench.Waiting(ctx, m.Options, m.waiting); err != nil {
 			return nil, err
 		}
 	}
@@ -175,6 +187,9 @@ func (m *measured) text(out io.Writer) error {
 	}
 	if m.Growth != nil {
 		faults = append(faults, m.Growth.Text(out))
+	}
+	if m.Waiting != nil {
+		faults = append(faults, m.Waiting.Text(out))
 	}
 	if m.Refusals != nil {
 		faults = append(faults, m.Refusals.Text(out))

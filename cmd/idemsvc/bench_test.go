@@ -47,12 +47,14 @@ func TestBench(t *testing.T) {
 	}
 	t.Run("beside retention", benchRetained)
 	t.Run("growth", benchGrowth)
+	t.Run("waiting", benchWaiting)
+	t.Run("beside River", benchRiver)
 	t.Run("refusals and idle", benchRefusalsAndIdle)
 }
 
 func benchCompares(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
-	out := measure(t, "--only", "unary64,batch,echo1,latency", "--json", "--out", file)
+	out := measure(t, "--only", "unary64,batch,inbox,echo1,latency", "--json", "--out", file)
 	written, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(bytes.TrimSpace(written), bytes.TrimSpace(out)) {
 		t.Errorf("the file is not what was printed: %v\n%s", err, written)
@@ -72,16 +74,16 @@ func benchCompares(t *testing.T) {
 			continue
 		}
 		if w.CPURatio == nil || w.CPURatio.Low <= 0 ||
-			w.PostgresRatio == nil || w.PostgresRatio.Low <= 0 || w.Goal <= 0 {
+			w.PostgresRatio == nil || w.PostgresRatio.Low <= 0 || (w.Goal <= 0) != (w.Arm == "inbox64") {
 			t.Errorf("%+v", w)
 		}
-		if w.Ours.Memory < 1<<20 || w.Bases.Server != 0 {
+		if w.Ours.Memory < 1<<20 || (w.Bases.Server != 0) != (w.Base == "unary64") {
 			t.Errorf("%s: %+v", w.Arm, w)
 		}
 		sane(t, w.Arm, w.Ours)
 		sane(t, w.Base, w.Bases)
 	}
-	if want := []string{"echo1 direct1", "batch16 direct16", "unary64 direct64"}; !slices.Equal(arms, want) {
+	if want := []string{"echo1 direct1", "batch16 direct16", "unary64 direct64", "inbox64 unary64"}; !slices.Equal(arms, want) {
 		t.Errorf("%q", arms)
 	}
 	if c.Pairs != quickPairs || c.Duration != quickTime || c.LiveClaims < 1000 || c.Connections < 1 || len(c.Machine) == 0 ||
@@ -146,6 +148,54 @@ func benchGrowth(t *testing.T) {
 		if w.Full.P50 <= 0 || w.Full.P99 < w.Full.P50 || w.Empty.P50 <= 0 || w.Full.Claims != w.Empty.Claims {
 			t.Errorf("%+v", w)
 		}
+	}
+}
+
+func benchWaiting(t *testing.T) {
+	var r measured
+	if out := measure(t, "--waiting", "3000", "--json"); json.Unmarshal(out, &r) != nil || r.Waiting == nil || r.Comparison != nil {
+		t.Fatalf("%s", out)
+	}
+	w := r.Waiting
+	if skipped := w.Skipped + w.Due.Skipped; skipped != "" {
+		t.Skip(skipped)
+	}
+	for _, x := range []bench.Waits{w.Full, w.Empty, w.Due.Usual, w.Due.Meanwhile} {
+		if x.Claims < 1 || x.P50 <= 0 || x.P99 < x.P50 {
+			t.Errorf("%+v", x)
+		}
+	}
+	granted := 0
+	for _, n := range w.Due.Granted {
+		granted += n
+	}
+	if w.Events != 3000 || w.P99Ratio.Low <= 0 || w.CPURatio.Low <= 0 || granted != w.Due.Events || w.Due.P50 <= 0 || w.Due.Samples < 1 {
+		t.Errorf("%+v", w)
+	}
+	if w.Scans != 0 || w.Due.InFlight > w.Due.InFlightGoal || w.Polls.Asked <= 0 {
+		t.Errorf("%d scans over a whole table, %d questions in flight, %v a second while nothing is due", w.Scans, w.Due.InFlight, w.Polls.Asked)
+	}
+}
+
+func benchRiver(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "riverbench")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../tools/riverbench", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var r measured
+	if out := measure(t, "--only", "inbox,inbox-stored", "--river", program, "--json"); json.Unmarshal(out, &r) != nil || r.Comparison == nil {
+		t.Fatalf("%s", out)
+	}
+	var arms []string
+	for _, w := range r.Comparison.Rows {
+		arms = append(arms, w.Arm+" "+w.Base)
+		if w.Ratio.Low <= 0 || w.PostgresRatio == nil || w.PostgresRatio.Low <= 0 || w.Ours.Server <= 0 || w.Bases.Server <= 0 {
+			t.Errorf("%+v", w)
+		}
+		sane(t, w.Arm, w.Ours)
+	}
+	if want := []string{"inbox64 river64", "inbox-stored64 river-stored64"}; !slices.Equal(arms, want) {
+		t.Errorf("%q", arms)
 	}
 }
 

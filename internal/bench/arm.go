@@ -17,6 +17,7 @@ const (
 	overSQL    way = iota // PostgreSQL itself
 	overServer            // the server
 	overEcho              // a server without a database
+	overRiver             // River, in the process that works with it
 )
 
 // arm is one way to do the work.
@@ -36,6 +37,9 @@ type arm struct {
 	beside func(ctx context.Context, g *stage) (stop func() error, err error)
 	// step is one turn of a caller: it returns how many events it has finished.
 	step func(ctx context.Context, caller int) (int, error)
+	// whole works for a while by itself instead, and tells how many events it has finished,
+	// and in what time.
+	whole func(ctx context.Context, d time.Duration) (events int64, seconds float64, err error)
 }
 
 func (a *arm) String() string { return fmt.Sprintf("%s%d", a.family, a.callers) }
@@ -46,18 +50,31 @@ type run struct {
 	seconds float64
 	use     usage
 	memory  int64 // of the server, at the end
+	all     bool  // the callers' CPU counts, too: it cannot be told from the rest
 }
 
 func (r *run) rate() float64 { return float64(r.events) / max(r.seconds, 1e-9) }
 
 // cpu is the CPU of PostgreSQL and of the server for an event.
-func (r *run) cpu() float64 { return float64(r.use.postgres+r.use.server) / float64(max(r.events, 1)) }
+func (r *run) cpu() float64 {
+	sum := r.use.postgres + r.use.server
+	if r.all {
+		sum += r.use.client
+	}
+	return float64(sum) / float64(max(r.events, 1))
+}
 
 // postgres is the CPU of PostgreSQL for an event.
 func (r *run) postgres() float64 { return float64(r.use.postgres) / float64(max(r.events, 1)) }
 
 // work lets callers take turns for a while, and ends when all have ended their last one.
 func work(ctx context.Context, a *arm, d time.Duration) (events int64, seconds float64, err error) {
+	if a.whole != nil {
+		if events, seconds, err = a.whole(ctx, d); err != nil {
+			err = fmt.Errorf("%s: %w", a, err)
+		}
+		return events, seconds, err
+	}
 	var done atomic.Int64
 	var callers sync.WaitGroup
 	failed := make(chan error, a.callers)

@@ -38,6 +38,9 @@ type Options struct {
 	// Only limits a comparison to some of [Names]; a name without its number means all
 	// numbers of callers. Empty: all.
 	Only []string
+	// River is the program of tools/riverbench: the inbox is compared with it. Empty: not with
+	// River.
+	River string
 	// Progress takes a line now and then. nil: none.
 	Progress io.Writer
 }
@@ -114,7 +117,10 @@ func Compare(ctx context.Context, o Options) (c *Comparison, err error) {
 }
 
 func (s *site) compare(ctx context.Context, arms []*arm) (*Comparison, error) {
-	c := &Comparison{Setting: s.setting(), LiveClaims: live}
+	c := &Comparison{Setting: s.setting(), LiveClaims: live, Handlers: s.slots}
+	if s.river != nil {
+		c.River = s.riverBest.String()
+	}
 	if len(arms) > 0 {
 		runs, err := s.rounds(ctx, arms)
 		if err != nil {

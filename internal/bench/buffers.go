@@ -73,9 +73,10 @@ func buffers(ctx context.Context, turns [][]placed, d time.Duration) (map[*arm]f
 	return found, nil
 }
 
-// served tells whether a server answers any arm of a turn.
+// served tells whether a process of its own answers any arm of a turn: its sessions cannot be
+// asked to tell.
 func served(turn []placed) bool {
-	return slices.ContainsFunc(turn, func(p placed) bool { return p.arm.way == overServer })
+	return slices.ContainsFunc(turn, func(p placed) bool { return p.arm.way == overServer || p.arm.way == overRiver })
 }
 
 // blocks is how many pages the sessions of each database have looked at, once they have

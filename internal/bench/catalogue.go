@@ -61,8 +61,16 @@ func (s *site) catalogue() []*arm {
 	served(arm{family: "ordered", callers: 64, base: unary, goal: 0.6, what: "unary with a version and a lane"}, orderedEvent)
 	served(arm{family: "effect", callers: 64, base: unary, goal: 0.5, what: "unary with begin and done of a side effect"}, effectEvent)
 	served(arm{family: "retained", callers: 64, base: unary, goal: 0.9, beside: besideRetention, what: "unary while events past their retention are removed"}, unaryEvent)
+	if s.River == "" {
+		s.inboxArms(add, unary)
+	}
 	echo("echo", unaryEcho, 64, base, unaryEvent)
 	echo("echo-session", sessionEcho, 64, base, sessionEvent)
+
+	if s.River != "" {
+		group++
+		s.inboxArms(add, nil)
+	}
 
 	group++
 	base = direct(256)

@@ -84,7 +84,7 @@ func (x *grown) load(ctx context.Context, say func(string, ...any)) error {
 			return err
 		}
 	}
-	columns, err := x.columns(ctx)
+	columns, err := copied(ctx, x.db, "idemsvc.event", nil)
 	if err != nil {
 		return err
 	}
@@ -179,10 +179,11 @@ func (x *grown) model(ctx context.Context, k int) error {
 	return nil
 }
 
-// columns makes the list of an event's columns, and of what each is copied as.
-func (x *grown) columns(ctx context.Context) (columns [2]string, err error) {
-	rows, err := x.db.admin.Query(ctx, `SELECT attname, format_type(atttypid, NULL) FROM pg_attribute
-		WHERE attrelid = 'idemsvc.event'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`)
+// copied makes the list of a table's columns, and of what each is copied as from the model m,
+// by what is given in g; some may have a value of their own.
+func copied(ctx context.Context, db *database, table string, own map[string]string) (columns [2]string, err error) {
+	rows, err := db.admin.Query(ctx, `SELECT attname, format_type(atttypid, NULL) FROM pg_attribute
+		WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, table)
 	if err != nil {
 		return columns, err
 	}
@@ -192,6 +193,8 @@ func (x *grown) columns(ctx context.Context) (columns [2]string, err error) {
 		column := pgx.Identifier{name}.Sanitize()
 		value := "m." + column
 		switch {
+		case own[name] != "":
+			value = own[name]
 		case name == "bucket":
 			value = "get_byte(uuid_send(g.id), 0)"
 		case name == "id":

@@ -28,6 +28,11 @@ type Comparison struct {
 	HeldFor time.Duration `json:"held_ns,omitempty"`
 	Latency []Latency     `json:"latency,omitempty"`
 
+	// River are the settings with which River was fastest, Handlers how many at the same time
+	// the inbox was fastest with, where they were measured.
+	River    string `json:"river,omitempty"`
+	Handlers int    `json:"inbox_handlers,omitempty"`
+
 	legend string
 }
 
@@ -42,7 +47,7 @@ type Row struct {
 	// Ratio is of the arm's rate to its base's.
 	Ratio Interval `json:"ratio"`
 	// CPURatio is of the base's CPU for an event, PostgreSQL and server together, to the
-	// arm's: like Ratio, more is better.
+	// arm's: like Ratio, more is better. Of the inbox's arms that of the callers counts, too.
 	CPURatio *Interval `json:"cpu_ratio,omitempty"`
 	// PostgresRatio is of the arm's CPU of PostgreSQL for an event to the base's.
 	PostgresRatio *Interval `json:"postgres_ratio,omitempty"`

@@ -29,6 +29,9 @@ type site struct {
 	direct   map[int]*pgxpool.Pool // by size
 	best     map[int]int           // size by callers
 	finished []string
+
+	slots     int      // handlers with which the inbox is fastest
+	riverBest riverRun // settings with which River is
 }
 
 // ownSettings are those of a PostgreSQL of our own: checkpoints inside a short run would fall on one
@@ -56,6 +59,11 @@ func (s *site) open(ctx context.Context, arms []*arm) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(arms, func(a *arm) bool { return a.way == overRiver }) {
+		if err := s.openRiver(ctx); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(arms, func(a *arm) bool { return a.way == overEcho }) {
 		if s.echo, err = start(ctx, s.Program, EchoArgs, []string{"GOGC=400"}); s.echo != nil { // as the server's default
 			s.later(s.echo.close)
@@ -81,8 +89,18 @@ func (s *site) prepare(ctx context.Context, arms []*arm) error {
 				return err
 			}
 		}
-		if a.base == nil && !slices.Contains(callers, a.callers) {
+		if a.base == nil && a.way == overSQL && !slices.Contains(callers, a.callers) {
 			callers = append(callers, a.callers)
+		}
+	}
+	if slices.ContainsFunc(arms, func(a *arm) bool { return a.way == overServer && a.whole != nil }) {
+		if err := s.tuneInbox(ctx); err != nil {
+			return err
+		}
+	}
+	if s.river != nil {
+		if err := s.tuneRiver(ctx); err != nil {
+			return err
 		}
 	}
 	return s.calibrate(ctx, callers, s.Duration)

@@ -18,18 +18,21 @@ type stage struct {
 	db      *database
 	service *service
 	echo    *service // nil: not needed
+	river   *river   // nil: not needed
 	pools   []*pgxpool.Pool
 }
 
-// by is who answers an arm's callers; nil: PostgreSQL itself.
-func (g *stage) by(a *arm) *service {
+// by is the process that answers an arm's callers; 0: PostgreSQL itself.
+func (g *stage) by(a *arm) int {
 	switch a.way {
 	case overServer:
-		return g.service
+		return g.service.pid()
 	case overEcho:
-		return g.echo
+		return g.echo.pid()
+	case overRiver:
+		return g.river.pid()
 	default:
-		return nil
+		return 0
 	}
 }
 
@@ -43,7 +46,7 @@ func (g *stage) slot(ctx context.Context, a *arm, d time.Duration) (r run, err e
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	before, err := used(ctx, g.db, g.postmaster, g.by(a).pid())
+	before, err := used(ctx, g.db, g.postmaster, g.by(a))
 	if err != nil {
 		return run{}, err
 	}
@@ -56,8 +59,8 @@ func (g *stage) slot(ctx context.Context, a *arm, d time.Duration) (r run, err e
 			return run{}, err
 		}
 	}
-	after, err := used(ctx, g.db, g.postmaster, g.by(a).pid())
-	return run{events, seconds, after.minus(before), memory(g.by(a).pid())}, err
+	after, err := used(ctx, g.db, g.postmaster, g.by(a))
+	return run{events, seconds, after.minus(before), memory(g.by(a)), a.whole != nil}, err
 }
 
 // caughtUp waits until what the server writes behind its answers is written: records of

@@ -80,6 +80,12 @@ func (c *Comparison) Text(out io.Writer) error {
 		if c.Memory > 0 {
 			fmt.Fprintf(out, "At 256 callers the server's process had at most %s in memory (goal: under 150 MB).\n", megabytes(c.Memory))
 		}
+		if c.Handlers > 0 {
+			fmt.Fprintf(out, "The inbox had %d handlers; an event is a receipt, its acquisition and its completion; the CPU ratio counts that of the callers, too.\n", c.Handlers)
+		}
+		if c.River != "" {
+			fmt.Fprintf(out, "River was fastest with %s.\n", c.River)
+		}
 		marginText(out, c.Rows)
 		fmt.Fprintf(out, "\n%s", c.legend)
 	}

@@ -179,7 +179,7 @@ func (s *Store) start(it *item) {
 		s.guessNew(it, c.Key, s.rememberedSeries)
 	case *idem.Claim:
 		if !c.Acquisition.IsZero() { // there is a record
-			it.read = needAll
+			s.guessOffered(it)
 			return
 		}
 		s.guessNew(it, c.Key, s.guessResource)

@@ -51,6 +51,36 @@ func completeIn(t testing.TB, s *storage.Service, a storage.Acquired) {
 	}
 }
 
+// Who does not want to wait gets an event while there is one, however many ask at the same
+// time.
+func TestAcquireWithoutWaitingFindsWhatIsDue(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t, quiet)
+	svc := service(t, s, storage.Options{})
+	const workers = 64
+	for i := range workers {
+		receiveIn(t, svc, receiptOf(fmt.Sprint("e", i)))
+	}
+	if _, err := s.Follow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	var got atomic.Int64
+	for range workers {
+		asking.Go(func() {
+			out, err := svc.Acquire(context.Background(), acquiring(1, 0))
+			if err != nil {
+				t.Error(err)
+			}
+			got.Add(int64(len(out)))
+		})
+	}
+	asking.Wait()
+	if got.Load() != workers {
+		t.Errorf("%d workers asked at the same time for one of %d events, and %d got one", workers, workers, got.Load())
+	}
+}
+
 // What another replica has received is noticed: by its notification, or by the poll where
 // nobody can listen.
 func TestAcquireWhatAnotherReplicaReceived(t *testing.T) {

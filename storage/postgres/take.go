@@ -110,6 +110,7 @@ func (s *Store) queueDue(ctx context.Context, b *pgx.Batch, wanted []storage.Wan
 			last[n-1] = idem.InstantOf(at)
 			if e.State == idem.Received || e.State == idem.FailedRetryable { // else it has been granted since it was listed
 				out.Due = append(out.Due, e)
+				s.offer(e)
 			}
 		}, &n, &at)
 		for i, w := range wanted {

@@ -314,6 +314,7 @@ func (t *trip) wonBy(it *item, g grantRow) {
 func (s *Store) remember(d *idem.Decision, e *idem.Event, g grantRow) {
 	if e != nil {
 		s.events.put(d.Event.New.ID(), guessable(e))
+		s.offer(e)
 	}
 	for _, w := range d.Owners {
 		s.events.put(w.New.ID(), guessable(w.Apply(g.at, g.fence)))
