@@ -28,11 +28,12 @@ from idemsvc.v1 import completion_pb2 as idemsvc_dot_v1_dot_completion__pb2
 from idemsvc.v1 import delivery_pb2 as idemsvc_dot_v1_dot_delivery__pb2
 from idemsvc.v1 import errors_pb2 as idemsvc_dot_v1_dot_errors__pb2
 from idemsvc.v1 import event_pb2 as idemsvc_dot_v1_dot_event__pb2
+from idemsvc.v1 import receive_pb2 as idemsvc_dot_v1_dot_receive__pb2
 from idemsvc.v1 import state_pb2 as idemsvc_dot_v1_dot_state__pb2
 from idemsvc.v1 import version_pb2 as idemsvc_dot_v1_dot_version__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16idemsvc/v1/batch.proto\x12\nidemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xfb\x02\n\x12\x43laimEventsRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n\x08\x63onsumer\x18\x02 \x01(\tR\x08\x63onsumer\x12\x1a\n\x08\x63laimant\x18\x03 \x01(\tR\x08\x63laimant\x12+\n\x05items\x18\x04 \x03(\x0b\x32\x15.idemsvc.v1.ClaimItemR\x05items\x12\x30\n\x08\x64\x65livery\x18\x05 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\x12/\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.DurationR\x05lease\x12\x37\n\x0bstale_claim\x18\x07 \x01(\x0e\x32\x16.idemsvc.v1.StaleClaimR\nstaleClaim\x12!\n\x0cwant_payload\x18\x08 \x01(\x08R\x0bwantPayload\x12#\n\raccept_replay\x18\t \x01(\x08R\x0c\x61\x63\x63\x65ptReplay\"\x98\x01\n\tClaimItem\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x11.idemsvc.v1.EventR\x05\x65vent\x12\x30\n\x08ordering\x18\x02 \x01(\x0b\x32\x14.idemsvc.v1.OrderingR\x08ordering\x12\x30\n\x08\x64\x65livery\x18\x03 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\"L\n\x13\x43laimEventsResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32\x1b.idemsvc.v1.ClaimItemResultR\x07results\"\x88\x01\n\x0f\x43laimItemResult\x12<\n\x08response\x18\x01 \x01(\x0b\x32\x1e.idemsvc.v1.ClaimEventResponseH\x00R\x08response\x12-\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorH\x00R\x05\x65rrorB\x08\n\x06result\"O\n\x15\x43ompleteEventsRequest\x12\x36\n\x05items\x18\x01 \x03(\x0b\x32 .idemsvc.v1.CompleteEventRequestR\x05items\"R\n\x16\x43ompleteEventsResponse\x12\x38\n\x07results\x18\x01 \x03(\x0b\x32\x1e.idemsvc.v1.CompleteItemResultR\x07results\"\x8e\x01\n\x12\x43ompleteItemResult\x12?\n\x08response\x18\x01 \x01(\x0b\x32!.idemsvc.v1.CompleteEventResponseH\x00R\x08response\x12-\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorH\x00R\x05\x65rrorB\x08\n\x06resultB\xa6\x01\n\x14io.github.idemsvc.v1B\nBatchProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16idemsvc/v1/batch.proto\x12\nidemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x16idemsvc/v1/state.proto\x1a\x18idemsvc/v1/version.proto\"\xfb\x02\n\x12\x43laimEventsRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n\x08\x63onsumer\x18\x02 \x01(\tR\x08\x63onsumer\x12\x1a\n\x08\x63laimant\x18\x03 \x01(\tR\x08\x63laimant\x12+\n\x05items\x18\x04 \x03(\x0b\x32\x15.idemsvc.v1.ClaimItemR\x05items\x12\x30\n\x08\x64\x65livery\x18\x05 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\x12/\n\x05lease\x18\x06 \x01(\x0b\x32\x19.google.protobuf.DurationR\x05lease\x12\x37\n\x0bstale_claim\x18\x07 \x01(\x0e\x32\x16.idemsvc.v1.StaleClaimR\nstaleClaim\x12!\n\x0cwant_payload\x18\x08 \x01(\x08R\x0bwantPayload\x12#\n\raccept_replay\x18\t \x01(\x08R\x0c\x61\x63\x63\x65ptReplay\"\x98\x01\n\tClaimItem\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x11.idemsvc.v1.EventR\x05\x65vent\x12\x30\n\x08ordering\x18\x02 \x01(\x0b\x32\x14.idemsvc.v1.OrderingR\x08ordering\x12\x30\n\x08\x64\x65livery\x18\x03 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\"L\n\x13\x43laimEventsResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32\x1b.idemsvc.v1.ClaimItemResultR\x07results\"\x88\x01\n\x0f\x43laimItemResult\x12<\n\x08response\x18\x01 \x01(\x0b\x32\x1e.idemsvc.v1.ClaimEventResponseH\x00R\x08response\x12-\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorH\x00R\x05\x65rrorB\x08\n\x06result\"O\n\x15\x43ompleteEventsRequest\x12\x36\n\x05items\x18\x01 \x03(\x0b\x32 .idemsvc.v1.CompleteEventRequestR\x05items\"R\n\x16\x43ompleteEventsResponse\x12\x38\n\x07results\x18\x01 \x03(\x0b\x32\x1e.idemsvc.v1.CompleteItemResultR\x07results\"\x8e\x01\n\x12\x43ompleteItemResult\x12?\n\x08response\x18\x01 \x01(\x0b\x32!.idemsvc.v1.CompleteEventResponseH\x00R\x08response\x12-\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorH\x00R\x05\x65rrorB\x08\n\x06result\"\xec\x01\n\x14ReceiveEventsRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n\tconsumers\x18\x02 \x03(\tR\tconsumers\x12-\n\x05items\x18\x03 \x03(\x0b\x32\x17.idemsvc.v1.ReceiveItemR\x05items\x12\x30\n\x08\x64\x65livery\x18\x04 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\x12\x37\n\x0bstale_claim\x18\x05 \x01(\x0e\x32\x16.idemsvc.v1.StaleClaimR\nstaleClaim\"\xb8\x01\n\x0bReceiveItem\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x11.idemsvc.v1.EventR\x05\x65vent\x12\x30\n\x08ordering\x18\x02 \x01(\x0b\x32\x14.idemsvc.v1.OrderingR\x08ordering\x12\x30\n\x08\x64\x65livery\x18\x03 \x01(\x0b\x32\x14.idemsvc.v1.DeliveryR\x08\x64\x65livery\x12\x1c\n\tconsumers\x18\x04 \x03(\tR\tconsumers\"P\n\x15ReceiveEventsResponse\x12\x37\n\x07results\x18\x01 \x03(\x0b\x32\x1d.idemsvc.v1.ReceiveItemResultR\x07results\"\x8c\x01\n\x11ReceiveItemResult\x12>\n\x08response\x18\x01 \x01(\x0b\x32 .idemsvc.v1.ReceiveEventResponseH\x00R\x08response\x12-\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorH\x00R\x05\x65rrorB\x08\n\x06resultB\xa6\x01\n\x14io.github.idemsvc.v1B\nBatchProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,18 +41,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'idemsvc.v1.batch_pb2', _glo
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.idemsvc.v1B\nBatchProtoP\001Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1'
-  _globals['_CLAIMEVENTSREQUEST']._serialized_start=250
-  _globals['_CLAIMEVENTSREQUEST']._serialized_end=629
-  _globals['_CLAIMITEM']._serialized_start=632
-  _globals['_CLAIMITEM']._serialized_end=784
-  _globals['_CLAIMEVENTSRESPONSE']._serialized_start=786
-  _globals['_CLAIMEVENTSRESPONSE']._serialized_end=862
-  _globals['_CLAIMITEMRESULT']._serialized_start=865
-  _globals['_CLAIMITEMRESULT']._serialized_end=1001
-  _globals['_COMPLETEEVENTSREQUEST']._serialized_start=1003
-  _globals['_COMPLETEEVENTSREQUEST']._serialized_end=1082
-  _globals['_COMPLETEEVENTSRESPONSE']._serialized_start=1084
-  _globals['_COMPLETEEVENTSRESPONSE']._serialized_end=1166
-  _globals['_COMPLETEITEMRESULT']._serialized_start=1169
-  _globals['_COMPLETEITEMRESULT']._serialized_end=1311
+  _globals['_CLAIMEVENTSREQUEST']._serialized_start=276
+  _globals['_CLAIMEVENTSREQUEST']._serialized_end=655
+  _globals['_CLAIMITEM']._serialized_start=658
+  _globals['_CLAIMITEM']._serialized_end=810
+  _globals['_CLAIMEVENTSRESPONSE']._serialized_start=812
+  _globals['_CLAIMEVENTSRESPONSE']._serialized_end=888
+  _globals['_CLAIMITEMRESULT']._serialized_start=891
+  _globals['_CLAIMITEMRESULT']._serialized_end=1027
+  _globals['_COMPLETEEVENTSREQUEST']._serialized_start=1029
+  _globals['_COMPLETEEVENTSREQUEST']._serialized_end=1108
+  _globals['_COMPLETEEVENTSRESPONSE']._serialized_start=1110
+  _globals['_COMPLETEEVENTSRESPONSE']._serialized_end=1192
+  _globals['_COMPLETEITEMRESULT']._serialized_start=1195
+  _globals['_COMPLETEITEMRESULT']._serialized_end=1337
+  _globals['_RECEIVEEVENTSREQUEST']._serialized_start=1340
+  _globals['_RECEIVEEVENTSREQUEST']._serialized_end=1576
+  _globals['_RECEIVEITEM']._serialized_start=1579
+  _globals['_RECEIVEITEM']._serialized_end=1763
+  _globals['_RECEIVEEVENTSRESPONSE']._serialized_start=1765
+  _globals['_RECEIVEEVENTSRESPONSE']._serialized_end=1845
+  _globals['_RECEIVEITEMRESULT']._serialized_start=1848
+  _globals['_RECEIVEITEMRESULT']._serialized_end=1988
 # @@protoc_insertion_point(module_scope)

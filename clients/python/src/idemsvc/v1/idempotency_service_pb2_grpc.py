@@ -102,6 +102,11 @@ class IdempotencyServiceStub:
                 request_serializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.SerializeToString,
                 response_deserializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.FromString,
                 _registered_method=True)
+        self.ReceiveEvents = channel.unary_unary(
+                '/idemsvc.v1.IdempotencyService/ReceiveEvents',
+                request_serializer=idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsResponse.FromString,
+                _registered_method=True)
         self.AcquireEvents = channel.unary_unary(
                 '/idemsvc.v1.IdempotencyService/AcquireEvents',
                 request_serializer=idemsvc_dot_v1_dot_acquire__pb2.AcquireEventsRequest.SerializeToString,
@@ -239,12 +244,23 @@ class IdempotencyServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReceiveEvents(self, request, context):
+        """ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+
+        Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+        items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+        recognised as a duplicate.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def AcquireEvents(self, request, context):
         """AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
 
         Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
         that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-        (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+        (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
         grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
         half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
         has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -316,6 +332,11 @@ def add_IdempotencyServiceServicer_to_server(servicer, server):
                     servicer.ReceiveEvent,
                     request_deserializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.FromString,
                     response_serializer=idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.SerializeToString,
+            ),
+            'ReceiveEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReceiveEvents,
+                    request_deserializer=idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsResponse.SerializeToString,
             ),
             'AcquireEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.AcquireEvents,
@@ -609,6 +630,33 @@ class IdempotencyService:
             '/idemsvc.v1.IdempotencyService/ReceiveEvent',
             idemsvc_dot_v1_dot_receive__pb2.ReceiveEventRequest.SerializeToString,
             idemsvc_dot_v1_dot_receive__pb2.ReceiveEventResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReceiveEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.IdempotencyService/ReceiveEvents',
+            idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsRequest.SerializeToString,
+            idemsvc_dot_v1_dot_batch__pb2.ReceiveEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -17,7 +17,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SessionRequest(_message.Message):
-    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "timeout", "traceparent")
+    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "receive_events", "timeout", "traceparent")
     CORRELATION_FIELD_NUMBER: _ClassVar[int]
     CLAIM_EVENT_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_EVENT_FIELD_NUMBER: _ClassVar[int]
@@ -30,6 +30,7 @@ class SessionRequest(_message.Message):
     COMPLETE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     RECEIVE_EVENT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    RECEIVE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     correlation: int
@@ -44,12 +45,13 @@ class SessionRequest(_message.Message):
     complete_events: _batch_pb2.CompleteEventsRequest
     receive_event: _receive_pb2.ReceiveEventRequest
     acquire_events: _acquire_pb2.AcquireEventsRequest
+    receive_events: _batch_pb2.ReceiveEventsRequest
     timeout: _duration_pb2.Duration
     traceparent: str
-    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventRequest, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventRequest, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventRequest, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimRequest, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimRequest, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionRequest, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectRequest, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsRequest, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsRequest, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventRequest, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
+    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventRequest, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventRequest, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventRequest, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimRequest, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimRequest, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionRequest, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectRequest, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsRequest, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsRequest, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventRequest, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsRequest, _Mapping]] = ..., receive_events: _Optional[_Union[_batch_pb2.ReceiveEventsRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class SessionResponse(_message.Message):
-    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "error", "go_away")
+    __slots__ = ("correlation", "claim_event", "complete_event", "fail_event", "extend_claim", "release_claim", "check_version", "record_side_effect", "claim_events", "complete_events", "receive_event", "acquire_events", "receive_events", "error", "go_away")
     CORRELATION_FIELD_NUMBER: _ClassVar[int]
     CLAIM_EVENT_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_EVENT_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +64,7 @@ class SessionResponse(_message.Message):
     COMPLETE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     RECEIVE_EVENT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    RECEIVE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     GO_AWAY_FIELD_NUMBER: _ClassVar[int]
     correlation: int
@@ -76,9 +79,10 @@ class SessionResponse(_message.Message):
     complete_events: _batch_pb2.CompleteEventsResponse
     receive_event: _receive_pb2.ReceiveEventResponse
     acquire_events: _acquire_pb2.AcquireEventsResponse
+    receive_events: _batch_pb2.ReceiveEventsResponse
     error: _errors_pb2.ItemError
     go_away: GoAway
-    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventResponse, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventResponse, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventResponse, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimResponse, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimResponse, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionResponse, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectResponse, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsResponse, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsResponse, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventResponse, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsResponse, _Mapping]] = ..., error: _Optional[_Union[_errors_pb2.ItemError, _Mapping]] = ..., go_away: _Optional[_Union[GoAway, _Mapping]] = ...) -> None: ...
+    def __init__(self, correlation: _Optional[int] = ..., claim_event: _Optional[_Union[_claim_pb2.ClaimEventResponse, _Mapping]] = ..., complete_event: _Optional[_Union[_completion_pb2.CompleteEventResponse, _Mapping]] = ..., fail_event: _Optional[_Union[_completion_pb2.FailEventResponse, _Mapping]] = ..., extend_claim: _Optional[_Union[_completion_pb2.ExtendClaimResponse, _Mapping]] = ..., release_claim: _Optional[_Union[_completion_pb2.ReleaseClaimResponse, _Mapping]] = ..., check_version: _Optional[_Union[_check_version_pb2.CheckVersionResponse, _Mapping]] = ..., record_side_effect: _Optional[_Union[_effect_pb2.RecordSideEffectResponse, _Mapping]] = ..., claim_events: _Optional[_Union[_batch_pb2.ClaimEventsResponse, _Mapping]] = ..., complete_events: _Optional[_Union[_batch_pb2.CompleteEventsResponse, _Mapping]] = ..., receive_event: _Optional[_Union[_receive_pb2.ReceiveEventResponse, _Mapping]] = ..., acquire_events: _Optional[_Union[_acquire_pb2.AcquireEventsResponse, _Mapping]] = ..., receive_events: _Optional[_Union[_batch_pb2.ReceiveEventsResponse, _Mapping]] = ..., error: _Optional[_Union[_errors_pb2.ItemError, _Mapping]] = ..., go_away: _Optional[_Union[GoAway, _Mapping]] = ...) -> None: ...
 
 class GoAway(_message.Message):
     __slots__ = ("drain", "reason")

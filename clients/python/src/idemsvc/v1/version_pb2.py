@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18idemsvc/v1/version.proto\x12\nidemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"~\n\x07Version\x12\x1c\n\x08sequence\x18\x01 \x01(\x03H\x00R\x08sequence\x12\x36\n\x07instant\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x07instant\x12\x14\n\x05\x65poch\x18\x03 \x01(\x03R\x05\x65pochB\x07\n\x05value\"A\n\nTransition\x12\x18\n\x07machine\x18\x01 \x01(\tR\x07machine\x12\x19\n\x08to_state\x18\x02 \x01(\tR\x07toState\"\x9f\x01\n\x08Ordering\x12-\n\x07version\x18\x01 \x01(\x0b\x32\x13.idemsvc.v1.VersionR\x07version\x12,\n\x04mode\x18\x02 \x01(\x0e\x32\x18.idemsvc.v1.OrderingModeR\x04mode\x12\x36\n\ntransition\x18\x03 \x01(\x0b\x32\x16.idemsvc.v1.TransitionR\ntransition*j\n\x0cOrderingMode\x12\x1d\n\x19ORDERING_MODE_UNSPECIFIED\x10\x00\x12\x1d\n\x19ORDERING_MODE_LATEST_WINS\x10\x01\x12\x1c\n\x18ORDERING_MODE_SEQUENTIAL\x10\x02\x42\xa8\x01\n\x14io.github.idemsvc.v1B\x0cVersionProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18idemsvc/v1/version.proto\x12\nidemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"~\n\x07Version\x12\x1c\n\x08sequence\x18\x01 \x01(\x03H\x00R\x08sequence\x12\x36\n\x07instant\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x07instant\x12\x14\n\x05\x65poch\x18\x03 \x01(\x03R\x05\x65pochB\x07\n\x05value\"A\n\nTransition\x12\x18\n\x07machine\x18\x01 \x01(\tR\x07machine\x12\x19\n\x08to_state\x18\x02 \x01(\tR\x07toState\"\x9f\x01\n\x08Ordering\x12-\n\x07version\x18\x01 \x01(\x0b\x32\x13.idemsvc.v1.VersionR\x07version\x12,\n\x04mode\x18\x02 \x01(\x0e\x32\x18.idemsvc.v1.OrderingModeR\x04mode\x12\x36\n\ntransition\x18\x03 \x01(\x0b\x32\x16.idemsvc.v1.TransitionR\ntransition*\x84\x01\n\x0cOrderingMode\x12\x1d\n\x19ORDERING_MODE_UNSPECIFIED\x10\x00\x12\x1d\n\x19ORDERING_MODE_LATEST_WINS\x10\x01\x12\x1c\n\x18ORDERING_MODE_SEQUENTIAL\x10\x02\x12\x18\n\x14ORDERING_MODE_SIGNAL\x10\x03\x42\xa8\x01\n\x14io.github.idemsvc.v1B\x0cVersionProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,8 +33,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'idemsvc.v1.version_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.idemsvc.v1B\014VersionProtoP\001Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1'
-  _globals['_ORDERINGMODE']._serialized_start=430
-  _globals['_ORDERINGMODE']._serialized_end=536
+  _globals['_ORDERINGMODE']._serialized_start=431
+  _globals['_ORDERINGMODE']._serialized_end=563
   _globals['_VERSION']._serialized_start=73
   _globals['_VERSION']._serialized_end=199
   _globals['_TRANSITION']._serialized_start=201

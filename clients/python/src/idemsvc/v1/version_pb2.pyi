@@ -14,9 +14,11 @@ class OrderingMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ORDERING_MODE_UNSPECIFIED: _ClassVar[OrderingMode]
     ORDERING_MODE_LATEST_WINS: _ClassVar[OrderingMode]
     ORDERING_MODE_SEQUENTIAL: _ClassVar[OrderingMode]
+    ORDERING_MODE_SIGNAL: _ClassVar[OrderingMode]
 ORDERING_MODE_UNSPECIFIED: OrderingMode
 ORDERING_MODE_LATEST_WINS: OrderingMode
 ORDERING_MODE_SEQUENTIAL: OrderingMode
+ORDERING_MODE_SIGNAL: OrderingMode
 
 class Version(_message.Message):
     __slots__ = ("sequence", "instant", "epoch")

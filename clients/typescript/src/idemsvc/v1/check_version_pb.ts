@@ -57,7 +57,8 @@ export type CheckVersionRequest = Message<"idemsvc.v1.CheckVersionRequest"> & {
   version?: Version | undefined;
 
   /**
-   * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+   * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+   * completion.
    *
    * @generated from field: idemsvc.v1.OrderingMode mode = 5;
    */

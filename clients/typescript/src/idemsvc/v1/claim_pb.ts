@@ -634,7 +634,8 @@ export enum ClaimOutcome {
   DEAD_LETTERED = 6,
 
   /**
-   * ACKNOWLEDGE. A newer version of the resource is applied; the event ends as IGNORED_STALE. blocked_by.current_version tells it.
+   * ACKNOWLEDGE. A newer version of the resource is applied, or a fetch has carried the event, which is only a signal; it ends as
+   * IGNORED_STALE. blocked_by.current_version tells the version.
    * Provider: 2xx. Next: nothing.
    *
    * @generated from enum value: CLAIM_OUTCOME_STALE = 7;

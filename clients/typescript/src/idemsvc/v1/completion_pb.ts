@@ -58,7 +58,8 @@ export type CompleteEventRequest = Message<"idemsvc.v1.CompleteEventRequest"> & 
 
   /**
    * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-   * is stored. Same kind as the series.
+   * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+   * that is older than the event's own is refused, since the change that it tells of is not in it.
    *
    * @generated from field: idemsvc.v1.Version applied_version = 5;
    */

@@ -8,7 +8,7 @@ import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { AcquireEventsRequestSchema, AcquireEventsResponseSchema } from "./acquire_pb.js";
 import { file_idemsvc_v1_acquire } from "./acquire_pb.js";
-import type { ClaimEventsRequestSchema, ClaimEventsResponseSchema, CompleteEventsRequestSchema, CompleteEventsResponseSchema } from "./batch_pb.js";
+import type { ClaimEventsRequestSchema, ClaimEventsResponseSchema, CompleteEventsRequestSchema, CompleteEventsResponseSchema, ReceiveEventsRequestSchema, ReceiveEventsResponseSchema } from "./batch_pb.js";
 import { file_idemsvc_v1_batch } from "./batch_pb.js";
 import type { CheckVersionRequestSchema, CheckVersionResponseSchema } from "./check_version_pb.js";
 import { file_idemsvc_v1_check_version } from "./check_version_pb.js";
@@ -28,7 +28,7 @@ import { file_idemsvc_v1_session } from "./session_pb.js";
  * Describes the file idemsvc/v1/idempotency_service.proto.
  */
 export const file_idemsvc_v1_idempotency_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRpZGVtc3ZjL3YxL2lkZW1wb3RlbmN5X3NlcnZpY2UucHJvdG8SCmlkZW1zdmMudjEyuAgKEklkZW1wb3RlbmN5U2VydmljZRJRCgpDbGFpbUV2ZW50Eh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdBoeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlIgToxxgBElQKC0NsYWltRXZlbnRzEh4uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1JlcXVlc3QaHy5pZGVtc3ZjLnYxLkNsYWltRXZlbnRzUmVzcG9uc2UiBOjHGAESWgoNQ29tcGxldGVFdmVudBIgLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudFJlcXVlc3QaIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZSIE6McYARJdCg5Db21wbGV0ZUV2ZW50cxIhLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXF1ZXN0GiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlIgToxxgBEk4KCUZhaWxFdmVudBIcLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVxdWVzdBodLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVzcG9uc2UiBOjHGAESVAoLRXh0ZW5kQ2xhaW0SHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdBofLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZSIE6McYARJXCgxSZWxlYXNlQ2xhaW0SHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlIgToxxgBElcKDENoZWNrVmVyc2lvbhIfLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVxdWVzdBogLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2UiBOjHGAESYwoQUmVjb3JkU2lkZUVmZmVjdBIjLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlcXVlc3QaJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZSIE6McYARJXCgxSZWNlaXZlRXZlbnQSHy5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlIgToxxgBEloKDUFjcXVpcmVFdmVudHMSIC5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXF1ZXN0GiEuaWRlbXN2Yy52MS5BY3F1aXJlRXZlbnRzUmVzcG9uc2UiBOjHGAESTAoHU2Vzc2lvbhIaLmlkZW1zdmMudjEuU2Vzc2lvblJlcXVlc3QaGy5pZGVtc3ZjLnYxLlNlc3Npb25SZXNwb25zZSIE6McYASgBMAFCswEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQhdJZGVtcG90ZW5jeVNlcnZpY2VQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_options, file_idemsvc_v1_receive, file_idemsvc_v1_session]);
+  fileDesc("CiRpZGVtc3ZjL3YxL2lkZW1wb3RlbmN5X3NlcnZpY2UucHJvdG8SCmlkZW1zdmMudjEylAkKEklkZW1wb3RlbmN5U2VydmljZRJRCgpDbGFpbUV2ZW50Eh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdBoeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlIgToxxgBElQKC0NsYWltRXZlbnRzEh4uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1JlcXVlc3QaHy5pZGVtc3ZjLnYxLkNsYWltRXZlbnRzUmVzcG9uc2UiBOjHGAESWgoNQ29tcGxldGVFdmVudBIgLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudFJlcXVlc3QaIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZSIE6McYARJdCg5Db21wbGV0ZUV2ZW50cxIhLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXF1ZXN0GiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlIgToxxgBEk4KCUZhaWxFdmVudBIcLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVxdWVzdBodLmlkZW1zdmMudjEuRmFpbEV2ZW50UmVzcG9uc2UiBOjHGAESVAoLRXh0ZW5kQ2xhaW0SHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdBofLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZSIE6McYARJXCgxSZWxlYXNlQ2xhaW0SHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlIgToxxgBElcKDENoZWNrVmVyc2lvbhIfLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVxdWVzdBogLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2UiBOjHGAESYwoQUmVjb3JkU2lkZUVmZmVjdBIjLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlcXVlc3QaJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZSIE6McYARJXCgxSZWNlaXZlRXZlbnQSHy5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlIgToxxgBEloKDVJlY2VpdmVFdmVudHMSIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudHNSZXF1ZXN0GiEuaWRlbXN2Yy52MS5SZWNlaXZlRXZlbnRzUmVzcG9uc2UiBOjHGAESWgoNQWNxdWlyZUV2ZW50cxIgLmlkZW1zdmMudjEuQWNxdWlyZUV2ZW50c1JlcXVlc3QaIS5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXNwb25zZSIE6McYARJMCgdTZXNzaW9uEhouaWRlbXN2Yy52MS5TZXNzaW9uUmVxdWVzdBobLmlkZW1zdmMudjEuU2Vzc2lvblJlc3BvbnNlIgToxxgBKAEwAUKzAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCF0lkZW1wb3RlbmN5U2VydmljZVByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_options, file_idemsvc_v1_receive, file_idemsvc_v1_session]);
 
 /**
  * IdempotencyService tells a fleet of consumers who may process an event, and remembers the answer.
@@ -188,11 +188,25 @@ export const IdempotencyService: GenService<{
     output: typeof ReceiveEventResponseSchema;
   },
   /**
+   * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+   *
+   * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+   * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+   * recognised as a duplicate.
+   *
+   * @generated from rpc idemsvc.v1.IdempotencyService.ReceiveEvents
+   */
+  receiveEvents: {
+    methodKind: "unary";
+    input: typeof ReceiveEventsRequestSchema;
+    output: typeof ReceiveEventsResponseSchema;
+  },
+  /**
    * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
    *
    * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
    * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-   * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+   * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
    * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
    * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
    * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.

@@ -224,7 +224,7 @@ export enum EventState {
   DEAD_LETTERED = 6,
 
   /**
-   * Superseded by a newer version. End state.
+   * Superseded by a newer version, or carried by another event's fetch (SIGNAL). End state.
    *
    * @generated from enum value: EVENT_STATE_IGNORED_STALE = 7;
    */

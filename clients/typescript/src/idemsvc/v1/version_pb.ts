@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file idemsvc/v1/version.proto.
  */
 export const file_idemsvc_v1_version: GenFile = /*@__PURE__*/
-  fileDesc("ChhpZGVtc3ZjL3YxL3ZlcnNpb24ucHJvdG8SCmlkZW1zdmMudjEiZAoHVmVyc2lvbhISCghzZXF1ZW5jZRgBIAEoA0gAEi0KB2luc3RhbnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASDQoFZXBvY2gYAyABKANCBwoFdmFsdWUiLwoKVHJhbnNpdGlvbhIPCgdtYWNoaW5lGAEgASgJEhAKCHRvX3N0YXRlGAIgASgJIoQBCghPcmRlcmluZxIkCgd2ZXJzaW9uGAEgASgLMhMuaWRlbXN2Yy52MS5WZXJzaW9uEiYKBG1vZGUYAiABKA4yGC5pZGVtc3ZjLnYxLk9yZGVyaW5nTW9kZRIqCgp0cmFuc2l0aW9uGAMgASgLMhYuaWRlbXN2Yy52MS5UcmFuc2l0aW9uKmoKDE9yZGVyaW5nTW9kZRIdChlPUkRFUklOR19NT0RFX1VOU1BFQ0lGSUVEEAASHQoZT1JERVJJTkdfTU9ERV9MQVRFU1RfV0lOUxABEhwKGE9SREVSSU5HX01PREVfU0VRVUVOVElBTBACQqgBChRpby5naXRodWIuaWRlbXN2Yy52MUIMVmVyc2lvblByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhpZGVtc3ZjL3YxL3ZlcnNpb24ucHJvdG8SCmlkZW1zdmMudjEiZAoHVmVyc2lvbhISCghzZXF1ZW5jZRgBIAEoA0gAEi0KB2luc3RhbnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASDQoFZXBvY2gYAyABKANCBwoFdmFsdWUiLwoKVHJhbnNpdGlvbhIPCgdtYWNoaW5lGAEgASgJEhAKCHRvX3N0YXRlGAIgASgJIoQBCghPcmRlcmluZxIkCgd2ZXJzaW9uGAEgASgLMhMuaWRlbXN2Yy52MS5WZXJzaW9uEiYKBG1vZGUYAiABKA4yGC5pZGVtc3ZjLnYxLk9yZGVyaW5nTW9kZRIqCgp0cmFuc2l0aW9uGAMgASgLMhYuaWRlbXN2Yy52MS5UcmFuc2l0aW9uKoQBCgxPcmRlcmluZ01vZGUSHQoZT1JERVJJTkdfTU9ERV9VTlNQRUNJRklFRBAAEh0KGU9SREVSSU5HX01PREVfTEFURVNUX1dJTlMQARIcChhPUkRFUklOR19NT0RFX1NFUVVFTlRJQUwQAhIYChRPUkRFUklOR19NT0RFX1NJR05BTBADQqgBChRpby5naXRodWIuaWRlbXN2Yy52MUIMVmVyc2lvblByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Version is the state number that an event carries. Order is (epoch, value), compared as numbers and never as text. A resource's
@@ -100,7 +100,7 @@ export const TransitionSchema: GenMessage<Transition> = /*@__PURE__*/
  */
 export type Ordering = Message<"idemsvc.v1.Ordering"> & {
   /**
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    *
    * @generated from field: idemsvc.v1.Version version = 1;
    */
@@ -114,7 +114,7 @@ export type Ordering = Message<"idemsvc.v1.Ordering"> & {
   mode: OrderingMode;
 
   /**
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    *
    * @generated from field: idemsvc.v1.Transition transition = 3;
    */
@@ -129,8 +129,7 @@ export const OrderingSchema: GenMessage<Ordering> = /*@__PURE__*/
   messageDesc(file_idemsvc_v1_version, 2);
 
 /**
- * OrderingMode says what must come before a version. Later servers may add further modes, such as one where an event is only a
- * signal to fetch the latest state.
+ * OrderingMode says what must come before a version. Later servers may add further modes.
  *
  * @generated from enum idemsvc.v1.OrderingMode
  */
@@ -155,6 +154,18 @@ export enum OrderingMode {
    * @generated from enum value: ORDERING_MODE_SEQUENTIAL = 2;
    */
   SEQUENTIAL = 2,
+
+  /**
+   * For events that carry no state to be trusted, only the news that the resource has changed: whoever is granted one fetches the state,
+   * and names what was fetched in applied_version of the completion. One grant carries all events about the resource that were
+   * received before it: they end with its completion as IGNORED_STALE, reason CARRIED, without one of their own. A grant that fails, is
+   * given back or is lost carries nothing. What is received after a grant waits for another one. A version is optional; an event whose
+   * version was fetched already, or is older, is carried by that fetch, whenever it comes. Servers whose features name
+   * "signal" know it.
+   *
+   * @generated from enum value: ORDERING_MODE_SIGNAL = 3;
+   */
+  SIGNAL = 3,
 }
 
 /**

@@ -61,6 +61,26 @@ public final class BatchProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_idemsvc_v1_CompleteItemResult_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_ReceiveEventsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_ReceiveEventsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_ReceiveItem_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_ReceiveItem_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_ReceiveEventsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_ReceiveEventsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_ReceiveItemResult_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_ReceiveItemResult_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -74,40 +94,57 @@ public final class BatchProto extends com.google.protobuf.GeneratedFile {
       "ogle/protobuf/duration.proto\032\026idemsvc/v1" +
       "/claim.proto\032\033idemsvc/v1/completion.prot" +
       "o\032\031idemsvc/v1/delivery.proto\032\027idemsvc/v1" +
-      "/errors.proto\032\026idemsvc/v1/event.proto\032\026i" +
-      "demsvc/v1/state.proto\032\030idemsvc/v1/versio" +
-      "n.proto\"\373\002\n\022ClaimEventsRequest\022\034\n\tnamesp" +
-      "ace\030\001 \001(\tR\tnamespace\022\032\n\010consumer\030\002 \001(\tR\010" +
-      "consumer\022\032\n\010claimant\030\003 \001(\tR\010claimant\022+\n\005" +
-      "items\030\004 \003(\0132\025.idemsvc.v1.ClaimItemR\005item" +
-      "s\0220\n\010delivery\030\005 \001(\0132\024.idemsvc.v1.Deliver" +
-      "yR\010delivery\022/\n\005lease\030\006 \001(\0132\031.google.prot" +
-      "obuf.DurationR\005lease\0227\n\013stale_claim\030\007 \001(" +
-      "\0162\026.idemsvc.v1.StaleClaimR\nstaleClaim\022!\n" +
-      "\014want_payload\030\010 \001(\010R\013wantPayload\022#\n\racce" +
-      "pt_replay\030\t \001(\010R\014acceptReplay\"\230\001\n\tClaimI" +
-      "tem\022\'\n\005event\030\001 \001(\0132\021.idemsvc.v1.EventR\005e" +
-      "vent\0220\n\010ordering\030\002 \001(\0132\024.idemsvc.v1.Orde" +
-      "ringR\010ordering\0220\n\010delivery\030\003 \001(\0132\024.idems" +
-      "vc.v1.DeliveryR\010delivery\"L\n\023ClaimEventsR" +
-      "esponse\0225\n\007results\030\001 \003(\0132\033.idemsvc.v1.Cl" +
-      "aimItemResultR\007results\"\210\001\n\017ClaimItemResu" +
-      "lt\022<\n\010response\030\001 \001(\0132\036.idemsvc.v1.ClaimE" +
-      "ventResponseH\000R\010response\022-\n\005error\030\002 \001(\0132" +
-      "\025.idemsvc.v1.ItemErrorH\000R\005errorB\010\n\006resul" +
-      "t\"O\n\025CompleteEventsRequest\0226\n\005items\030\001 \003(" +
-      "\0132 .idemsvc.v1.CompleteEventRequestR\005ite" +
-      "ms\"R\n\026CompleteEventsResponse\0228\n\007results\030" +
-      "\001 \003(\0132\036.idemsvc.v1.CompleteItemResultR\007r" +
-      "esults\"\216\001\n\022CompleteItemResult\022?\n\010respons" +
-      "e\030\001 \001(\0132!.idemsvc.v1.CompleteEventRespon" +
-      "seH\000R\010response\022-\n\005error\030\002 \001(\0132\025.idemsvc." +
-      "v1.ItemErrorH\000R\005errorB\010\n\006resultB\246\001\n\024io.g" +
-      "ithub.idemsvc.v1B\nBatchProtoP\001Z9github.c" +
-      "om/idemsvc/idemsvc/api/proto/idemsvc/v1;" +
-      "idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V" +
-      "1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1" +
-      "b\006proto3"
+      "/errors.proto\032\026idemsvc/v1/event.proto\032\030i" +
+      "demsvc/v1/receive.proto\032\026idemsvc/v1/stat" +
+      "e.proto\032\030idemsvc/v1/version.proto\"\373\002\n\022Cl" +
+      "aimEventsRequest\022\034\n\tnamespace\030\001 \001(\tR\tnam" +
+      "espace\022\032\n\010consumer\030\002 \001(\tR\010consumer\022\032\n\010cl" +
+      "aimant\030\003 \001(\tR\010claimant\022+\n\005items\030\004 \003(\0132\025." +
+      "idemsvc.v1.ClaimItemR\005items\0220\n\010delivery\030" +
+      "\005 \001(\0132\024.idemsvc.v1.DeliveryR\010delivery\022/\n" +
+      "\005lease\030\006 \001(\0132\031.google.protobuf.DurationR" +
+      "\005lease\0227\n\013stale_claim\030\007 \001(\0162\026.idemsvc.v1" +
+      ".StaleClaimR\nstaleClaim\022!\n\014want_payload\030" +
+      "\010 \001(\010R\013wantPayload\022#\n\raccept_replay\030\t \001(" +
+      "\010R\014acceptReplay\"\230\001\n\tClaimItem\022\'\n\005event\030\001" +
+      " \001(\0132\021.idemsvc.v1.EventR\005event\0220\n\010orderi" +
+      "ng\030\002 \001(\0132\024.idemsvc.v1.OrderingR\010ordering" +
+      "\0220\n\010delivery\030\003 \001(\0132\024.idemsvc.v1.Delivery" +
+      "R\010delivery\"L\n\023ClaimEventsResponse\0225\n\007res" +
+      "ults\030\001 \003(\0132\033.idemsvc.v1.ClaimItemResultR" +
+      "\007results\"\210\001\n\017ClaimItemResult\022<\n\010response" +
+      "\030\001 \001(\0132\036.idemsvc.v1.ClaimEventResponseH\000" +
+      "R\010response\022-\n\005error\030\002 \001(\0132\025.idemsvc.v1.I" +
+      "temErrorH\000R\005errorB\010\n\006result\"O\n\025CompleteE" +
+      "ventsRequest\0226\n\005items\030\001 \003(\0132 .idemsvc.v1" +
+      ".CompleteEventRequestR\005items\"R\n\026Complete" +
+      "EventsResponse\0228\n\007results\030\001 \003(\0132\036.idemsv" +
+      "c.v1.CompleteItemResultR\007results\"\216\001\n\022Com" +
+      "pleteItemResult\022?\n\010response\030\001 \001(\0132!.idem" +
+      "svc.v1.CompleteEventResponseH\000R\010response" +
+      "\022-\n\005error\030\002 \001(\0132\025.idemsvc.v1.ItemErrorH\000" +
+      "R\005errorB\010\n\006result\"\354\001\n\024ReceiveEventsReque" +
+      "st\022\034\n\tnamespace\030\001 \001(\tR\tnamespace\022\034\n\tcons" +
+      "umers\030\002 \003(\tR\tconsumers\022-\n\005items\030\003 \003(\0132\027." +
+      "idemsvc.v1.ReceiveItemR\005items\0220\n\010deliver" +
+      "y\030\004 \001(\0132\024.idemsvc.v1.DeliveryR\010delivery\022" +
+      "7\n\013stale_claim\030\005 \001(\0162\026.idemsvc.v1.StaleC" +
+      "laimR\nstaleClaim\"\270\001\n\013ReceiveItem\022\'\n\005even" +
+      "t\030\001 \001(\0132\021.idemsvc.v1.EventR\005event\0220\n\010ord" +
+      "ering\030\002 \001(\0132\024.idemsvc.v1.OrderingR\010order" +
+      "ing\0220\n\010delivery\030\003 \001(\0132\024.idemsvc.v1.Deliv" +
+      "eryR\010delivery\022\034\n\tconsumers\030\004 \003(\tR\tconsum" +
+      "ers\"P\n\025ReceiveEventsResponse\0227\n\007results\030" +
+      "\001 \003(\0132\035.idemsvc.v1.ReceiveItemResultR\007re" +
+      "sults\"\214\001\n\021ReceiveItemResult\022>\n\010response\030" +
+      "\001 \001(\0132 .idemsvc.v1.ReceiveEventResponseH" +
+      "\000R\010response\022-\n\005error\030\002 \001(\0132\025.idemsvc.v1." +
+      "ItemErrorH\000R\005errorB\010\n\006resultB\246\001\n\024io.gith" +
+      "ub.idemsvc.v1B\nBatchProtoP\001Z9github.com/" +
+      "idemsvc/idemsvc/api/proto/idemsvc/v1;ide" +
+      "msvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002" +
+      "\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -118,6 +155,7 @@ public final class BatchProto extends com.google.protobuf.GeneratedFile {
           io.github.idemsvc.v1.DeliveryProto.getDescriptor(),
           io.github.idemsvc.v1.ErrorsProto.getDescriptor(),
           io.github.idemsvc.v1.EventProto.getDescriptor(),
+          io.github.idemsvc.v1.ReceiveProto.getDescriptor(),
           io.github.idemsvc.v1.StateProto.getDescriptor(),
           io.github.idemsvc.v1.VersionProto.getDescriptor(),
         });
@@ -163,6 +201,30 @@ public final class BatchProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_CompleteItemResult_descriptor,
         new java.lang.String[] { "Response", "Error", "Result", });
+    internal_static_idemsvc_v1_ReceiveEventsRequest_descriptor =
+      getDescriptor().getMessageType(7);
+    internal_static_idemsvc_v1_ReceiveEventsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_ReceiveEventsRequest_descriptor,
+        new java.lang.String[] { "Namespace", "Consumers", "Items", "Delivery", "StaleClaim", });
+    internal_static_idemsvc_v1_ReceiveItem_descriptor =
+      getDescriptor().getMessageType(8);
+    internal_static_idemsvc_v1_ReceiveItem_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_ReceiveItem_descriptor,
+        new java.lang.String[] { "Event", "Ordering", "Delivery", "Consumers", });
+    internal_static_idemsvc_v1_ReceiveEventsResponse_descriptor =
+      getDescriptor().getMessageType(9);
+    internal_static_idemsvc_v1_ReceiveEventsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_ReceiveEventsResponse_descriptor,
+        new java.lang.String[] { "Results", });
+    internal_static_idemsvc_v1_ReceiveItemResult_descriptor =
+      getDescriptor().getMessageType(10);
+    internal_static_idemsvc_v1_ReceiveItemResult_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_ReceiveItemResult_descriptor,
+        new java.lang.String[] { "Response", "Error", "Result", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     io.github.idemsvc.v1.ClaimProto.getDescriptor();
@@ -170,6 +232,7 @@ public final class BatchProto extends com.google.protobuf.GeneratedFile {
     io.github.idemsvc.v1.DeliveryProto.getDescriptor();
     io.github.idemsvc.v1.ErrorsProto.getDescriptor();
     io.github.idemsvc.v1.EventProto.getDescriptor();
+    io.github.idemsvc.v1.ReceiveProto.getDescriptor();
     io.github.idemsvc.v1.StateProto.getDescriptor();
     io.github.idemsvc.v1.VersionProto.getDescriptor();
   }

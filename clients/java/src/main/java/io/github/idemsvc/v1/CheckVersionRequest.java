@@ -232,7 +232,8 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+   * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+   * completion.
    * </pre>
    *
    * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -243,7 +244,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+   * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+   * completion.
    * </pre>
    *
    * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -1444,7 +1446,8 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+     * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+     * completion.
      * </pre>
      *
      * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -1455,7 +1458,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+     * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+     * completion.
      * </pre>
      *
      * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -1470,7 +1474,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+     * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+     * completion.
      * </pre>
      *
      * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -1483,7 +1488,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+     * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+     * completion.
      * </pre>
      *
      * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -1500,7 +1506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+     * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+     * completion.
      * </pre>
      *
      * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>

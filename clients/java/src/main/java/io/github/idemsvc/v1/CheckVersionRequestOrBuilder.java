@@ -106,7 +106,8 @@ public interface CheckVersionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+   * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+   * completion.
    * </pre>
    *
    * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>
@@ -115,7 +116,8 @@ public interface CheckVersionRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * What must come before. Required; without a claim token only LATEST_WINS is allowed.
+   * What must come before. Required; without a claim token only LATEST_WINS is allowed, and never SIGNAL: what was fetched is told by the
+   * completion.
    * </pre>
    *
    * <code>.idemsvc.v1.OrderingMode mode = 5 [json_name = "mode"];</code>

@@ -81,7 +81,8 @@ public enum ClaimOutcome
   CLAIM_OUTCOME_DEAD_LETTERED(6),
   /**
    * <pre>
-   * ACKNOWLEDGE. A newer version of the resource is applied; the event ends as IGNORED_STALE. blocked_by.current_version tells it.
+   * ACKNOWLEDGE. A newer version of the resource is applied, or a fetch has carried the event, which is only a signal; it ends as
+   * IGNORED_STALE. blocked_by.current_version tells the version.
    * Provider: 2xx. Next: nothing.
    * </pre>
    *
@@ -251,7 +252,8 @@ public enum ClaimOutcome
   public static final int CLAIM_OUTCOME_DEAD_LETTERED_VALUE = 6;
   /**
    * <pre>
-   * ACKNOWLEDGE. A newer version of the resource is applied; the event ends as IGNORED_STALE. blocked_by.current_version tells it.
+   * ACKNOWLEDGE. A newer version of the resource is applied, or a fetch has carried the event, which is only a signal; it ends as
+   * IGNORED_STALE. blocked_by.current_version tells the version.
    * Provider: 2xx. Next: nothing.
    * </pre>
    *

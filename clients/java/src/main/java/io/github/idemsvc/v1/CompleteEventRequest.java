@@ -193,7 +193,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-   * is stored. Same kind as the series.
+   * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+   * that is older than the event's own is refused, since the change that it tells of is not in it.
    * </pre>
    *
    * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -206,7 +207,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-   * is stored. Same kind as the series.
+   * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+   * that is older than the event's own is refused, since the change that it tells of is not in it.
    * </pre>
    *
    * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -219,7 +221,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-   * is stored. Same kind as the series.
+   * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+   * that is older than the event's own is refused, since the change that it tells of is not in it.
    * </pre>
    *
    * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1106,7 +1109,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1118,7 +1122,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1134,7 +1139,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1153,7 +1159,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1172,7 +1179,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1198,7 +1206,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1216,7 +1225,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1229,7 +1239,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>
@@ -1245,7 +1256,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The version that was really fetched and applied to the claim's resource, when it is not the one in the event. Only raises what
-     * is stored. Same kind as the series.
+     * is stored. Same kind as the series. Under SIGNAL name what was fetched whenever it has a version, and nothing else becomes applied; one
+     * that is older than the event's own is refused, since the change that it tells of is not in it.
      * </pre>
      *
      * <code>.idemsvc.v1.Version applied_version = 5 [json_name = "appliedVersion"];</code>

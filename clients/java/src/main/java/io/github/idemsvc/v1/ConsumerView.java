@@ -1023,6 +1023,44 @@ private static final long serialVersionUID = 0L;
     return replayFailed_;
   }
 
+  public static final int CARRIED_BY_FIELD_NUMBER = 33;
+  private io.github.idemsvc.v1.EventKey carriedBy_;
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   * @return Whether the carriedBy field is set.
+   */
+  @java.lang.Override
+  public boolean hasCarriedBy() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   * @return The carriedBy.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.EventKey getCarriedBy() {
+    return carriedBy_ == null ? io.github.idemsvc.v1.EventKey.getDefaultInstance() : carriedBy_;
+  }
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.EventKeyOrBuilder getCarriedByOrBuilder() {
+    return carriedBy_ == null ? io.github.idemsvc.v1.EventKey.getDefaultInstance() : carriedBy_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1132,6 +1170,9 @@ private static final long serialVersionUID = 0L;
     }
     if (replayFailed_ != false) {
       output.writeBool(32, replayFailed_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeMessage(33, getCarriedBy());
     }
     getUnknownFields().writeTo(output);
   }
@@ -1283,6 +1324,14 @@ private static final long serialVersionUID = 0L;
     }
     return size;
   }
+  private int computeSerializedSize_1() {
+    int size = 0;
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(33, getCarriedBy());
+    }
+    return size;
+  }
   @java.lang.Override
   public int getSerializedSize() {
     int size = memoizedSize;
@@ -1290,6 +1339,7 @@ private static final long serialVersionUID = 0L;
 
     size = 0;
     size += computeSerializedSize_0();
+    size += computeSerializedSize_1();
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1386,6 +1436,11 @@ private static final long serialVersionUID = 0L;
         != other.getReplays()) return false;
     if (getReplayFailed()
         != other.getReplayFailed()) return false;
+    if (hasCarriedBy() != other.hasCarriedBy()) return false;
+    if (hasCarriedBy()) {
+      if (!getCarriedBy()
+          .equals(other.getCarriedBy())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1489,6 +1544,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + REPLAY_FAILED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getReplayFailed());
+    if (hasCarriedBy()) {
+      hash = (37 * hash) + CARRIED_BY_FIELD_NUMBER;
+      hash = (53 * hash) + getCarriedBy().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1633,12 +1692,14 @@ private static final long serialVersionUID = 0L;
         internalGetFirstSeenAtFieldBuilder();
         internalGetSettledAtFieldBuilder();
         internalGetVersionFieldBuilder();
+        internalGetCarriedByFieldBuilder();
       }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
+      bitField1_ = 0;
       consumer_ = "";
       state_ = 0;
       reason_ = "";
@@ -1718,6 +1779,11 @@ private static final long serialVersionUID = 0L;
       rowVersion_ = 0L;
       replays_ = 0;
       replayFailed_ = false;
+      carriedBy_ = null;
+      if (carriedByBuilder_ != null) {
+        carriedByBuilder_.dispose();
+        carriedByBuilder_ = null;
+      }
       return this;
     }
 
@@ -1746,6 +1812,7 @@ private static final long serialVersionUID = 0L;
       io.github.idemsvc.v1.ConsumerView result = new io.github.idemsvc.v1.ConsumerView(this);
       buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
+      if (bitField1_ != 0) { buildPartial1(result); }
       onBuilt();
       return result;
     }
@@ -1891,6 +1958,18 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x80000000) != 0)) {
         result.replayFailed_ = replayFailed_;
+      }
+      result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartial1(io.github.idemsvc.v1.ConsumerView result) {
+      int from_bitField1_ = bitField1_;
+      int to_bitField0_ = 0;
+      if (((from_bitField1_ & 0x00000001) != 0)) {
+        result.carriedBy_ = carriedByBuilder_ == null
+            ? carriedBy_
+            : carriedByBuilder_.build();
+        to_bitField0_ |= 0x00000080;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -2084,6 +2163,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getReplayFailed() != false) {
         setReplayFailed(other.getReplayFailed());
+      }
+      if (other.hasCarriedBy()) {
+        mergeCarriedBy(other.getCarriedBy());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -2307,6 +2389,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x80000000;
               break;
             } // case 256
+            case 266: {
+              input.readMessage(
+                  internalGetCarriedByFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField1_ |= 0x00000001;
+              break;
+            } // case 266
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2323,6 +2412,7 @@ private static final long serialVersionUID = 0L;
       return this;
     }
     private int bitField0_;
+    private int bitField1_;
 
     private java.lang.Object consumer_ = "";
     /**
@@ -5652,6 +5742,161 @@ private static final long serialVersionUID = 0L;
       replayFailed_ = false;
       onChanged();
       return this;
+    }
+
+    private io.github.idemsvc.v1.EventKey carriedBy_;
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.EventKey, io.github.idemsvc.v1.EventKey.Builder, io.github.idemsvc.v1.EventKeyOrBuilder> carriedByBuilder_;
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     * @return Whether the carriedBy field is set.
+     */
+    public boolean hasCarriedBy() {
+      return ((bitField1_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     * @return The carriedBy.
+     */
+    public io.github.idemsvc.v1.EventKey getCarriedBy() {
+      if (carriedByBuilder_ == null) {
+        return carriedBy_ == null ? io.github.idemsvc.v1.EventKey.getDefaultInstance() : carriedBy_;
+      } else {
+        return carriedByBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public Builder setCarriedBy(io.github.idemsvc.v1.EventKey value) {
+      if (carriedByBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        carriedBy_ = value;
+      } else {
+        carriedByBuilder_.setMessage(value);
+      }
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public Builder setCarriedBy(
+        io.github.idemsvc.v1.EventKey.Builder builderForValue) {
+      if (carriedByBuilder_ == null) {
+        carriedBy_ = builderForValue.build();
+      } else {
+        carriedByBuilder_.setMessage(builderForValue.build());
+      }
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public Builder mergeCarriedBy(io.github.idemsvc.v1.EventKey value) {
+      if (carriedByBuilder_ == null) {
+        if (((bitField1_ & 0x00000001) != 0) &&
+          carriedBy_ != null &&
+          carriedBy_ != io.github.idemsvc.v1.EventKey.getDefaultInstance()) {
+          getCarriedByBuilder().mergeFrom(value);
+        } else {
+          carriedBy_ = value;
+        }
+      } else {
+        carriedByBuilder_.mergeFrom(value);
+      }
+      if (carriedBy_ != null) {
+        bitField1_ |= 0x00000001;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public Builder clearCarriedBy() {
+      bitField1_ = (bitField1_ & ~0x00000001);
+      carriedBy_ = null;
+      if (carriedByBuilder_ != null) {
+        carriedByBuilder_.dispose();
+        carriedByBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public io.github.idemsvc.v1.EventKey.Builder getCarriedByBuilder() {
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return internalGetCarriedByFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    public io.github.idemsvc.v1.EventKeyOrBuilder getCarriedByOrBuilder() {
+      if (carriedByBuilder_ != null) {
+        return carriedByBuilder_.getMessageOrBuilder();
+      } else {
+        return carriedBy_ == null ?
+            io.github.idemsvc.v1.EventKey.getDefaultInstance() : carriedBy_;
+      }
+    }
+    /**
+     * <pre>
+     * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.EventKey, io.github.idemsvc.v1.EventKey.Builder, io.github.idemsvc.v1.EventKeyOrBuilder> 
+        internalGetCarriedByFieldBuilder() {
+      if (carriedByBuilder_ == null) {
+        carriedByBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.EventKey, io.github.idemsvc.v1.EventKey.Builder, io.github.idemsvc.v1.EventKeyOrBuilder>(
+                getCarriedBy(),
+                getParentForChildren(),
+                isClean());
+        carriedBy_ = null;
+      }
+      return carriedByBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:idemsvc.v1.ConsumerView)

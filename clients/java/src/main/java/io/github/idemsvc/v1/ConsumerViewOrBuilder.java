@@ -647,4 +647,31 @@ public interface ConsumerViewOrBuilder extends
    * @return The replayFailed.
    */
   boolean getReplayFailed();
+
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   * @return Whether the carriedBy field is set.
+   */
+  boolean hasCarriedBy();
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   * @return The carriedBy.
+   */
+  io.github.idemsvc.v1.EventKey getCarriedBy();
+  /**
+   * <pre>
+   * With reason CARRIED: the event whose fetch carried this one, which is only a signal. Absent if its record is gone.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.EventKey carried_by = 33 [json_name = "carriedBy"];</code>
+   */
+  io.github.idemsvc.v1.EventKeyOrBuilder getCarriedByOrBuilder();
 }

@@ -65,7 +65,7 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
       "demsvc/v1/blocker.proto\032\027idemsvc/v1/effe" +
       "ct.proto\032\026idemsvc/v1/event.proto\032\026idemsv" +
       "c/v1/state.proto\032\030idemsvc/v1/version.pro" +
-      "to\"\375\n\n\014ConsumerView\022\032\n\010consumer\030\001 \001(\tR\010c" +
+      "to\"\262\013\n\014ConsumerView\022\032\n\010consumer\030\001 \001(\tR\010c" +
       "onsumer\022,\n\005state\030\002 \001(\0162\026.idemsvc.v1.Even" +
       "tStateR\005state\022\026\n\006reason\030\003 \001(\tR\006reason\0227\n" +
       "\013held_reason\030\004 \001(\0162\026.idemsvc.v1.HeldReas" +
@@ -100,48 +100,49 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
       " \001(\0132\023.idemsvc.v1.VersionR\007version\022\037\n\013ro" +
       "w_version\030\036 \001(\003R\nrowVersion\022\030\n\007replays\030\037" +
       " \001(\005R\007replays\022#\n\rreplay_failed\030  \001(\010R\014re" +
-      "playFailed\"\336\004\n\013AttemptView\022\030\n\007attempt\030\001 " +
-      "\001(\005R\007attempt\022\024\n\005round\030\002 \001(\005R\005round\022\024\n\005fe" +
-      "nce\030\003 \001(\003R\005fence\022\035\n\nlane_fence\030\004 \001(\003R\tla" +
-      "neFence\0229\n\nstarted_at\030\005 \001(\0132\032.google.pro" +
-      "tobuf.TimestampR\tstartedAt\0225\n\010ended_at\030\006" +
-      " \001(\0132\032.google.protobuf.TimestampR\007endedA" +
-      "t\022(\n\003end\030\007 \001(\0162\026.idemsvc.v1.AttemptEndR\003" +
-      "end\0221\n\005error\030\010 \001(\0132\033.idemsvc.v1.Processi" +
-      "ngErrorR\005error\022\024\n\005owner\030\t \001(\tR\005owner\022\033\n\t" +
-      "is_replay\030\n \001(\010R\010isReplay\022\022\n\004late\030\013 \001(\010R" +
-      "\004late\022\030\n\007counted\030\014 \001(\010R\007counted\022\037\n\013resul" +
-      "t_size\030\r \001(\003R\nresultSize\022!\n\014payload_hash" +
-      "\030\016 \001(\014R\013payloadHash\0229\n\014late_reports\030\017 \003(" +
-      "\0132\026.idemsvc.v1.LateReportR\013lateReports\022%" +
-      "\n\016release_reason\030\020 \001(\tR\rreleaseReason\022\024\n" +
-      "\005trace\030\021 \001(\tR\005trace\"\226\002\n\020CurrentClaimView" +
-      "\022\024\n\005owner\030\001 \001(\tR\005owner\022\024\n\005fence\030\002 \001(\003R\005f" +
-      "ence\022\035\n\nlane_fence\030\003 \001(\003R\tlaneFence\0229\n\ng" +
-      "ranted_at\030\004 \001(\0132\032.google.protobuf.Timest" +
-      "ampR\tgrantedAt\022D\n\020lease_expires_at\030\005 \001(\013" +
-      "2\032.google.protobuf.TimestampR\016leaseExpir" +
-      "esAt\022\034\n\treentries\030\006 \001(\005R\treentries\022\030\n\007at" +
-      "tempt\030\007 \001(\005R\007attempt\"\374\002\n\014ResourceView\0220\n" +
-      "\010resource\030\001 \001(\0132\024.idemsvc.v1.ResourceR\010r" +
-      "esource\022,\n\004mode\030\002 \001(\0162\030.idemsvc.v1.Order" +
-      "ingModeR\004mode\022<\n\017applied_version\030\003 \001(\0132\023" +
-      ".idemsvc.v1.VersionR\016appliedVersion\0223\n\na" +
-      "pplied_by\030\004 \001(\0132\024.idemsvc.v1.EventKeyR\ta" +
-      "ppliedBy\022#\n\rcurrent_state\030\005 \001(\tR\014current" +
-      "State\0223\n\nlane_owner\030\006 \001(\0132\024.idemsvc.v1.E" +
-      "ventKeyR\tlaneOwner\022\035\n\nlane_fence\030\007 \001(\003R\t" +
-      "laneFence\022 \n\013fingerprint\030\010 \001(\014R\013fingerpr" +
-      "int\"\273\001\n\013WaitingView\0227\n\013waiting_for\030\001 \001(\016" +
-      "2\026.idemsvc.v1.WaitingForR\nwaitingFor\022?\n\r" +
-      "waiting_since\030\002 \001(\0132\032.google.protobuf.Ti" +
-      "mestampR\014waitingSince\0222\n\nblocked_by\030\003 \001(" +
-      "\0132\023.idemsvc.v1.BlockerR\tblockedByB\255\001\n\024io" +
-      ".github.idemsvc.v1B\021ConsumerViewProtoP\001Z" +
-      "9github.com/idemsvc/idemsvc/api/proto/id" +
-      "emsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\n" +
-      "Idemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Id" +
-      "emsvc::V1b\006proto3"
+      "playFailed\0223\n\ncarried_by\030! \001(\0132\024.idemsvc" +
+      ".v1.EventKeyR\tcarriedBy\"\336\004\n\013AttemptView\022" +
+      "\030\n\007attempt\030\001 \001(\005R\007attempt\022\024\n\005round\030\002 \001(\005" +
+      "R\005round\022\024\n\005fence\030\003 \001(\003R\005fence\022\035\n\nlane_fe" +
+      "nce\030\004 \001(\003R\tlaneFence\0229\n\nstarted_at\030\005 \001(\013" +
+      "2\032.google.protobuf.TimestampR\tstartedAt\022" +
+      "5\n\010ended_at\030\006 \001(\0132\032.google.protobuf.Time" +
+      "stampR\007endedAt\022(\n\003end\030\007 \001(\0162\026.idemsvc.v1" +
+      ".AttemptEndR\003end\0221\n\005error\030\010 \001(\0132\033.idemsv" +
+      "c.v1.ProcessingErrorR\005error\022\024\n\005owner\030\t \001" +
+      "(\tR\005owner\022\033\n\tis_replay\030\n \001(\010R\010isReplay\022\022" +
+      "\n\004late\030\013 \001(\010R\004late\022\030\n\007counted\030\014 \001(\010R\007cou" +
+      "nted\022\037\n\013result_size\030\r \001(\003R\nresultSize\022!\n" +
+      "\014payload_hash\030\016 \001(\014R\013payloadHash\0229\n\014late" +
+      "_reports\030\017 \003(\0132\026.idemsvc.v1.LateReportR\013" +
+      "lateReports\022%\n\016release_reason\030\020 \001(\tR\rrel" +
+      "easeReason\022\024\n\005trace\030\021 \001(\tR\005trace\"\226\002\n\020Cur" +
+      "rentClaimView\022\024\n\005owner\030\001 \001(\tR\005owner\022\024\n\005f" +
+      "ence\030\002 \001(\003R\005fence\022\035\n\nlane_fence\030\003 \001(\003R\tl" +
+      "aneFence\0229\n\ngranted_at\030\004 \001(\0132\032.google.pr" +
+      "otobuf.TimestampR\tgrantedAt\022D\n\020lease_exp" +
+      "ires_at\030\005 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\016leaseExpiresAt\022\034\n\treentries\030\006 \001(\005R\tre" +
+      "entries\022\030\n\007attempt\030\007 \001(\005R\007attempt\"\374\002\n\014Re" +
+      "sourceView\0220\n\010resource\030\001 \001(\0132\024.idemsvc.v" +
+      "1.ResourceR\010resource\022,\n\004mode\030\002 \001(\0162\030.ide" +
+      "msvc.v1.OrderingModeR\004mode\022<\n\017applied_ve" +
+      "rsion\030\003 \001(\0132\023.idemsvc.v1.VersionR\016applie" +
+      "dVersion\0223\n\napplied_by\030\004 \001(\0132\024.idemsvc.v" +
+      "1.EventKeyR\tappliedBy\022#\n\rcurrent_state\030\005" +
+      " \001(\tR\014currentState\0223\n\nlane_owner\030\006 \001(\0132\024" +
+      ".idemsvc.v1.EventKeyR\tlaneOwner\022\035\n\nlane_" +
+      "fence\030\007 \001(\003R\tlaneFence\022 \n\013fingerprint\030\010 " +
+      "\001(\014R\013fingerprint\"\273\001\n\013WaitingView\0227\n\013wait" +
+      "ing_for\030\001 \001(\0162\026.idemsvc.v1.WaitingForR\nw" +
+      "aitingFor\022?\n\rwaiting_since\030\002 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\014waitingSince\0222\n\nbl" +
+      "ocked_by\030\003 \001(\0132\023.idemsvc.v1.BlockerR\tblo" +
+      "ckedByB\255\001\n\024io.github.idemsvc.v1B\021Consume" +
+      "rViewProtoP\001Z9github.com/idemsvc/idemsvc" +
+      "/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\n" +
+      "Idemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPB" +
+      "Metadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -158,7 +159,7 @@ public final class ConsumerViewProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_ConsumerView_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_ConsumerView_descriptor,
-        new java.lang.String[] { "Consumer", "State", "Reason", "HeldReason", "AttemptsTotal", "Round", "RoundAttempts", "MaxAttempts", "Attempts", "AttemptsOmitted", "Claim", "Effects", "EffectsOmitted", "Resources", "LastError", "ResultSize", "Result", "ResultContentType", "ResultOmitted", "ResultGone", "Outputs", "Waiting", "NextAttemptAt", "FirstSeenAt", "SettledAt", "StaleClaim", "ReplayInProgress", "SettledAs", "Version", "RowVersion", "Replays", "ReplayFailed", });
+        new java.lang.String[] { "Consumer", "State", "Reason", "HeldReason", "AttemptsTotal", "Round", "RoundAttempts", "MaxAttempts", "Attempts", "AttemptsOmitted", "Claim", "Effects", "EffectsOmitted", "Resources", "LastError", "ResultSize", "Result", "ResultContentType", "ResultOmitted", "ResultGone", "Outputs", "Waiting", "NextAttemptAt", "FirstSeenAt", "SettledAt", "StaleClaim", "ReplayInProgress", "SettledAs", "Version", "RowVersion", "Replays", "ReplayFailed", "CarriedBy", });
     internal_static_idemsvc_v1_AttemptView_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_idemsvc_v1_AttemptView_fieldAccessorTable = new

@@ -74,7 +74,7 @@ public enum EventState
   EVENT_STATE_DEAD_LETTERED(6),
   /**
    * <pre>
-   * Superseded by a newer version. End state.
+   * Superseded by a newer version, or carried by another event's fetch (SIGNAL). End state.
    * </pre>
    *
    * <code>EVENT_STATE_IGNORED_STALE = 7;</code>
@@ -174,7 +174,7 @@ public enum EventState
   public static final int EVENT_STATE_DEAD_LETTERED_VALUE = 6;
   /**
    * <pre>
-   * Superseded by a newer version. End state.
+   * Superseded by a newer version, or carried by another event's fetch (SIGNAL). End state.
    * </pre>
    *
    * <code>EVENT_STATE_IGNORED_STALE = 7;</code>

@@ -334,6 +334,37 @@ public final class IdempotencyServiceGrpc {
     return getReceiveEventMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventsRequest,
+      io.github.idemsvc.v1.ReceiveEventsResponse> getReceiveEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReceiveEvents",
+      requestType = io.github.idemsvc.v1.ReceiveEventsRequest.class,
+      responseType = io.github.idemsvc.v1.ReceiveEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventsRequest,
+      io.github.idemsvc.v1.ReceiveEventsResponse> getReceiveEventsMethod() {
+    io.grpc.MethodDescriptor<io.github.idemsvc.v1.ReceiveEventsRequest, io.github.idemsvc.v1.ReceiveEventsResponse> getReceiveEventsMethod;
+    if ((getReceiveEventsMethod = IdempotencyServiceGrpc.getReceiveEventsMethod) == null) {
+      synchronized (IdempotencyServiceGrpc.class) {
+        if ((getReceiveEventsMethod = IdempotencyServiceGrpc.getReceiveEventsMethod) == null) {
+          IdempotencyServiceGrpc.getReceiveEventsMethod = getReceiveEventsMethod =
+              io.grpc.MethodDescriptor.<io.github.idemsvc.v1.ReceiveEventsRequest, io.github.idemsvc.v1.ReceiveEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReceiveEvents"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new IdempotencyServiceMethodDescriptorSupplier("ReceiveEvents"))
+              .build();
+        }
+      }
+    }
+    return getReceiveEventsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.AcquireEventsRequest,
       io.github.idemsvc.v1.AcquireEventsResponse> getAcquireEventsMethod;
 
@@ -605,10 +636,23 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+     * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+     * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+     * recognised as a duplicate.
+     * </pre>
+     */
+    default void receiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReceiveEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
      * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
      * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
      * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
      * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
      * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -828,10 +872,24 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+     * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+     * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+     * recognised as a duplicate.
+     * </pre>
+     */
+    public void receiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReceiveEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
      * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
      * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
      * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
      * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
      * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -1020,10 +1078,23 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+     * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+     * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+     * recognised as a duplicate.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.ReceiveEventsResponse receiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReceiveEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
      * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
      * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
      * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
      * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
      * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -1212,10 +1283,23 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+     * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+     * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+     * recognised as a duplicate.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.ReceiveEventsResponse receiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReceiveEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
      * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
      * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
      * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
      * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
      * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -1399,10 +1483,24 @@ public final class IdempotencyServiceGrpc {
 
     /**
      * <pre>
+     * ReceiveEvents does ReceiveEvent for up to 1000 events, 4 MiB in all, and for at most 1000 consumers of events.
+     * Each item is stored, answered or refused for itself; there is no all-or-nothing. Repeat-safe by delivery.request_id, with any of the
+     * items. A provider that sends arrays is answered 2xx only if every item's advice is ACKNOWLEDGE; else 503: what was stored is then
+     * recognised as a duplicate.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.github.idemsvc.v1.ReceiveEventsResponse> receiveEvents(
+        io.github.idemsvc.v1.ReceiveEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReceiveEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * AcquireEvents grants events of a consumer that are due, up to 100, and waits up to 60 s for the first one.
      * Due are events that were received, given back, are to be run again after a failure or a worker's end, or are to be replayed. Those
      * that are due for longest come first; of those about one resource one is in flight at a time: the newest first under LATEST_WINS
-     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL. Each is decided as a ClaimEvent at the moment of the
+     * (what it supersedes ends as IGNORED_STALE), the next one under SEQUENTIAL, one for all under SIGNAL. Each is decided as a ClaimEvent at the moment of the
      * grant. A retry's due time is noticed within a second, an event received by the same replica at once, by another one within about
      * half a second. Repeat-safe by claimant: the same claims with the same tokens. A grant that cannot be delivered, because its caller
      * has gone, is given back and not counted. There is no all-or-nothing: each event is a claim for itself.
@@ -1425,8 +1523,9 @@ public final class IdempotencyServiceGrpc {
   private static final int METHODID_CHECK_VERSION = 7;
   private static final int METHODID_RECORD_SIDE_EFFECT = 8;
   private static final int METHODID_RECEIVE_EVENT = 9;
-  private static final int METHODID_ACQUIRE_EVENTS = 10;
-  private static final int METHODID_SESSION = 11;
+  private static final int METHODID_RECEIVE_EVENTS = 10;
+  private static final int METHODID_ACQUIRE_EVENTS = 11;
+  private static final int METHODID_SESSION = 12;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1484,6 +1583,10 @@ public final class IdempotencyServiceGrpc {
         case METHODID_RECEIVE_EVENT:
           serviceImpl.receiveEvent((io.github.idemsvc.v1.ReceiveEventRequest) request,
               (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventResponse>) responseObserver);
+          break;
+        case METHODID_RECEIVE_EVENTS:
+          serviceImpl.receiveEvents((io.github.idemsvc.v1.ReceiveEventsRequest) request,
+              (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.ReceiveEventsResponse>) responseObserver);
           break;
         case METHODID_ACQUIRE_EVENTS:
           serviceImpl.acquireEvents((io.github.idemsvc.v1.AcquireEventsRequest) request,
@@ -1581,6 +1684,13 @@ public final class IdempotencyServiceGrpc {
               io.github.idemsvc.v1.ReceiveEventResponse>(
                 service, METHODID_RECEIVE_EVENT)))
         .addMethod(
+          getReceiveEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.github.idemsvc.v1.ReceiveEventsRequest,
+              io.github.idemsvc.v1.ReceiveEventsResponse>(
+                service, METHODID_RECEIVE_EVENTS)))
+        .addMethod(
           getAcquireEventsMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -1652,6 +1762,7 @@ public final class IdempotencyServiceGrpc {
               .addMethod(getCheckVersionMethod())
               .addMethod(getRecordSideEffectMethod())
               .addMethod(getReceiveEventMethod())
+              .addMethod(getReceiveEventsMethod())
               .addMethod(getAcquireEventsMethod())
               .addMethod(getSessionMethod())
               .build();

@@ -42,7 +42,7 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
       "emsvc/v1/completion.proto\032\027idemsvc/v1/ef" +
       "fect.proto\032\030idemsvc/v1/options.proto\032\030id" +
       "emsvc/v1/receive.proto\032\030idemsvc/v1/sessi" +
-      "on.proto2\270\010\n\022IdempotencyService\022Q\n\nClaim" +
+      "on.proto2\224\t\n\022IdempotencyService\022Q\n\nClaim" +
       "Event\022\035.idemsvc.v1.ClaimEventRequest\032\036.i" +
       "demsvc.v1.ClaimEventResponse\"\004\350\307\030\001\022T\n\013Cl" +
       "aimEvents\022\036.idemsvc.v1.ClaimEventsReques" +
@@ -65,16 +65,18 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
       "1.RecordSideEffectResponse\"\004\350\307\030\001\022W\n\014Rece" +
       "iveEvent\022\037.idemsvc.v1.ReceiveEventReques" +
       "t\032 .idemsvc.v1.ReceiveEventResponse\"\004\350\307\030" +
-      "\001\022Z\n\rAcquireEvents\022 .idemsvc.v1.AcquireE" +
-      "ventsRequest\032!.idemsvc.v1.AcquireEventsR" +
-      "esponse\"\004\350\307\030\001\022L\n\007Session\022\032.idemsvc.v1.Se" +
-      "ssionRequest\032\033.idemsvc.v1.SessionRespons" +
-      "e\"\004\350\307\030\001(\0010\001B\263\001\n\024io.github.idemsvc.v1B\027Id" +
-      "empotencyServiceProtoP\001Z9github.com/idem" +
-      "svc/idemsvc/api/proto/idemsvc/v1;idemsvc" +
-      "v1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Ide" +
-      "msvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto" +
-      "3"
+      "\001\022Z\n\rReceiveEvents\022 .idemsvc.v1.ReceiveE" +
+      "ventsRequest\032!.idemsvc.v1.ReceiveEventsR" +
+      "esponse\"\004\350\307\030\001\022Z\n\rAcquireEvents\022 .idemsvc" +
+      ".v1.AcquireEventsRequest\032!.idemsvc.v1.Ac" +
+      "quireEventsResponse\"\004\350\307\030\001\022L\n\007Session\022\032.i" +
+      "demsvc.v1.SessionRequest\032\033.idemsvc.v1.Se" +
+      "ssionResponse\"\004\350\307\030\001(\0010\001B\263\001\n\024io.github.id" +
+      "emsvc.v1B\027IdempotencyServiceProtoP\001Z9git" +
+      "hub.com/idemsvc/idemsvc/api/proto/idemsv" +
+      "c/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdem" +
+      "svc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsv" +
+      "c::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private io.github.idemsvc.v1.Version version_;
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   private io.github.idemsvc.v1.Transition transition_;
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -546,7 +546,7 @@ private static final long serialVersionUID = 0L;
         io.github.idemsvc.v1.Version, io.github.idemsvc.v1.Version.Builder, io.github.idemsvc.v1.VersionOrBuilder> versionBuilder_;
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -557,7 +557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -590,7 +590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -662,7 +662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version that this event carries. Required.
+     * The version that this event carries. Required, except with SIGNAL.
      * </pre>
      *
      * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -773,7 +773,7 @@ private static final long serialVersionUID = 0L;
         io.github.idemsvc.v1.Transition, io.github.idemsvc.v1.Transition.Builder, io.github.idemsvc.v1.TransitionOrBuilder> transitionBuilder_;
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -835,7 +835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -889,7 +889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -904,7 +904,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step of a state machine, if there is one.
+     * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
      * </pre>
      *
      * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>

@@ -7,8 +7,7 @@ package io.github.idemsvc.v1;
 
 /**
  * <pre>
- * OrderingMode says what must come before a version. Later servers may add further modes, such as one where an event is only a
- * signal to fetch the latest state.
+ * OrderingMode says what must come before a version. Later servers may add further modes.
  * </pre>
  *
  * Protobuf enum {@code idemsvc.v1.OrderingMode}
@@ -40,6 +39,19 @@ public enum OrderingMode
    * <code>ORDERING_MODE_SEQUENTIAL = 2;</code>
    */
   ORDERING_MODE_SEQUENTIAL(2),
+  /**
+   * <pre>
+   * For events that carry no state to be trusted, only the news that the resource has changed: whoever is granted one fetches the state,
+   * and names what was fetched in applied_version of the completion. One grant carries all events about the resource that were
+   * received before it: they end with its completion as IGNORED_STALE, reason CARRIED, without one of their own. A grant that fails, is
+   * given back or is lost carries nothing. What is received after a grant waits for another one. A version is optional; an event whose
+   * version was fetched already, or is older, is carried by that fetch, whenever it comes. Servers whose features name
+   * "signal" know it.
+   * </pre>
+   *
+   * <code>ORDERING_MODE_SIGNAL = 3;</code>
+   */
+  ORDERING_MODE_SIGNAL(3),
   UNRECOGNIZED(-1),
   ;
 
@@ -76,6 +88,19 @@ public enum OrderingMode
    * <code>ORDERING_MODE_SEQUENTIAL = 2;</code>
    */
   public static final int ORDERING_MODE_SEQUENTIAL_VALUE = 2;
+  /**
+   * <pre>
+   * For events that carry no state to be trusted, only the news that the resource has changed: whoever is granted one fetches the state,
+   * and names what was fetched in applied_version of the completion. One grant carries all events about the resource that were
+   * received before it: they end with its completion as IGNORED_STALE, reason CARRIED, without one of their own. A grant that fails, is
+   * given back or is lost carries nothing. What is received after a grant waits for another one. A version is optional; an event whose
+   * version was fetched already, or is older, is carried by that fetch, whenever it comes. Servers whose features name
+   * "signal" know it.
+   * </pre>
+   *
+   * <code>ORDERING_MODE_SIGNAL = 3;</code>
+   */
+  public static final int ORDERING_MODE_SIGNAL_VALUE = 3;
 
 
   public final int getNumber() {
@@ -105,6 +130,7 @@ public enum OrderingMode
       case 0: return ORDERING_MODE_UNSPECIFIED;
       case 1: return ORDERING_MODE_LATEST_WINS;
       case 2: return ORDERING_MODE_SEQUENTIAL;
+      case 3: return ORDERING_MODE_SIGNAL;
       default: return null;
     }
   }

@@ -12,7 +12,7 @@ public interface OrderingOrBuilder extends
 
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -21,7 +21,7 @@ public interface OrderingOrBuilder extends
   boolean hasVersion();
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -30,7 +30,7 @@ public interface OrderingOrBuilder extends
   io.github.idemsvc.v1.Version getVersion();
   /**
    * <pre>
-   * The version that this event carries. Required.
+   * The version that this event carries. Required, except with SIGNAL.
    * </pre>
    *
    * <code>.idemsvc.v1.Version version = 1 [json_name = "version"];</code>
@@ -58,7 +58,7 @@ public interface OrderingOrBuilder extends
 
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -67,7 +67,7 @@ public interface OrderingOrBuilder extends
   boolean hasTransition();
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>
@@ -76,7 +76,7 @@ public interface OrderingOrBuilder extends
   io.github.idemsvc.v1.Transition getTransition();
   /**
    * <pre>
-   * A step of a state machine, if there is one.
+   * A step of a state machine, if there is one. Not with SIGNAL: such an event carries no state.
    * </pre>
    *
    * <code>.idemsvc.v1.Transition transition = 3 [json_name = "transition"];</code>

@@ -57,7 +57,7 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
       "c/v1/claim.proto\032\033idemsvc/v1/completion." +
       "proto\032\027idemsvc/v1/effect.proto\032\027idemsvc/" +
       "v1/errors.proto\032\030idemsvc/v1/receive.prot" +
-      "o\"\260\007\n\016SessionRequest\022 \n\013correlation\030\001 \001(" +
+      "o\"\373\007\n\016SessionRequest\022 \n\013correlation\030\001 \001(" +
       "\004R\013correlation\022@\n\013claim_event\030\002 \001(\0132\035.id" +
       "emsvc.v1.ClaimEventRequestH\000R\nclaimEvent" +
       "\022I\n\016complete_event\030\003 \001(\0132 .idemsvc.v1.Co" +
@@ -78,40 +78,44 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
       "\030\014 \001(\0132\037.idemsvc.v1.ReceiveEventRequestH" +
       "\000R\014receiveEvent\022I\n\016acquire_events\030\r \001(\0132" +
       " .idemsvc.v1.AcquireEventsRequestH\000R\racq" +
-      "uireEvents\0223\n\007timeout\030\013 \001(\0132\031.google.pro" +
-      "tobuf.DurationR\007timeout\022 \n\013traceparent\030\016" +
-      " \001(\tR\013traceparentB\t\n\007command\"\302\007\n\017Session" +
-      "Response\022 \n\013correlation\030\001 \001(\004R\013correlati" +
-      "on\022A\n\013claim_event\030\002 \001(\0132\036.idemsvc.v1.Cla" +
-      "imEventResponseH\000R\nclaimEvent\022J\n\016complet" +
-      "e_event\030\003 \001(\0132!.idemsvc.v1.CompleteEvent" +
-      "ResponseH\000R\rcompleteEvent\022>\n\nfail_event\030" +
-      "\004 \001(\0132\035.idemsvc.v1.FailEventResponseH\000R\t" +
-      "failEvent\022D\n\014extend_claim\030\005 \001(\0132\037.idemsv" +
-      "c.v1.ExtendClaimResponseH\000R\013extendClaim\022" +
-      "G\n\rrelease_claim\030\006 \001(\0132 .idemsvc.v1.Rele" +
-      "aseClaimResponseH\000R\014releaseClaim\022G\n\rchec" +
-      "k_version\030\007 \001(\0132 .idemsvc.v1.CheckVersio" +
-      "nResponseH\000R\014checkVersion\022T\n\022record_side" +
-      "_effect\030\010 \001(\0132$.idemsvc.v1.RecordSideEff" +
-      "ectResponseH\000R\020recordSideEffect\022D\n\014claim" +
-      "_events\030\t \001(\0132\037.idemsvc.v1.ClaimEventsRe" +
-      "sponseH\000R\013claimEvents\022M\n\017complete_events" +
-      "\030\n \001(\0132\".idemsvc.v1.CompleteEventsRespon" +
-      "seH\000R\016completeEvents\022G\n\rreceive_event\030\r " +
-      "\001(\0132 .idemsvc.v1.ReceiveEventResponseH\000R" +
-      "\014receiveEvent\022J\n\016acquire_events\030\016 \001(\0132!." +
-      "idemsvc.v1.AcquireEventsResponseH\000R\racqu" +
-      "ireEvents\022-\n\005error\030\013 \001(\0132\025.idemsvc.v1.It" +
-      "emErrorH\000R\005error\022-\n\007go_away\030\014 \001(\0132\022.idem" +
-      "svc.v1.GoAwayH\000R\006goAwayB\010\n\006result\"Q\n\006GoA" +
-      "way\022/\n\005drain\030\001 \001(\0132\031.google.protobuf.Dur" +
-      "ationR\005drain\022\026\n\006reason\030\002 \001(\tR\006reasonB\250\001\n" +
-      "\024io.github.idemsvc.v1B\014SessionProtoP\001Z9g" +
-      "ithub.com/idemsvc/idemsvc/api/proto/idem" +
-      "svc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nId" +
-      "emsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idem" +
-      "svc::V1b\006proto3"
+      "uireEvents\022I\n\016receive_events\030\017 \001(\0132 .ide" +
+      "msvc.v1.ReceiveEventsRequestH\000R\rreceiveE" +
+      "vents\0223\n\007timeout\030\013 \001(\0132\031.google.protobuf" +
+      ".DurationR\007timeout\022 \n\013traceparent\030\016 \001(\tR" +
+      "\013traceparentB\t\n\007command\"\216\010\n\017SessionRespo" +
+      "nse\022 \n\013correlation\030\001 \001(\004R\013correlation\022A\n" +
+      "\013claim_event\030\002 \001(\0132\036.idemsvc.v1.ClaimEve" +
+      "ntResponseH\000R\nclaimEvent\022J\n\016complete_eve" +
+      "nt\030\003 \001(\0132!.idemsvc.v1.CompleteEventRespo" +
+      "nseH\000R\rcompleteEvent\022>\n\nfail_event\030\004 \001(\013" +
+      "2\035.idemsvc.v1.FailEventResponseH\000R\tfailE" +
+      "vent\022D\n\014extend_claim\030\005 \001(\0132\037.idemsvc.v1." +
+      "ExtendClaimResponseH\000R\013extendClaim\022G\n\rre" +
+      "lease_claim\030\006 \001(\0132 .idemsvc.v1.ReleaseCl" +
+      "aimResponseH\000R\014releaseClaim\022G\n\rcheck_ver" +
+      "sion\030\007 \001(\0132 .idemsvc.v1.CheckVersionResp" +
+      "onseH\000R\014checkVersion\022T\n\022record_side_effe" +
+      "ct\030\010 \001(\0132$.idemsvc.v1.RecordSideEffectRe" +
+      "sponseH\000R\020recordSideEffect\022D\n\014claim_even" +
+      "ts\030\t \001(\0132\037.idemsvc.v1.ClaimEventsRespons" +
+      "eH\000R\013claimEvents\022M\n\017complete_events\030\n \001(" +
+      "\0132\".idemsvc.v1.CompleteEventsResponseH\000R" +
+      "\016completeEvents\022G\n\rreceive_event\030\r \001(\0132 " +
+      ".idemsvc.v1.ReceiveEventResponseH\000R\014rece" +
+      "iveEvent\022J\n\016acquire_events\030\016 \001(\0132!.idems" +
+      "vc.v1.AcquireEventsResponseH\000R\racquireEv" +
+      "ents\022J\n\016receive_events\030\017 \001(\0132!.idemsvc.v" +
+      "1.ReceiveEventsResponseH\000R\rreceiveEvents" +
+      "\022-\n\005error\030\013 \001(\0132\025.idemsvc.v1.ItemErrorH\000" +
+      "R\005error\022-\n\007go_away\030\014 \001(\0132\022.idemsvc.v1.Go" +
+      "AwayH\000R\006goAwayB\010\n\006result\"Q\n\006GoAway\022/\n\005dr" +
+      "ain\030\001 \001(\0132\031.google.protobuf.DurationR\005dr" +
+      "ain\022\026\n\006reason\030\002 \001(\tR\006reasonB\250\001\n\024io.githu" +
+      "b.idemsvc.v1B\014SessionProtoP\001Z9github.com" +
+      "/idemsvc/idemsvc/api/proto/idemsvc/v1;id" +
+      "emsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342" +
+      "\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006" +
+      "proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -131,13 +135,13 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionRequest_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "Timeout", "Traceparent", "Command", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "Timeout", "Traceparent", "Command", });
     internal_static_idemsvc_v1_SessionResponse_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_idemsvc_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionResponse_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "Error", "GoAway", "Result", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "Error", "GoAway", "Result", });
     internal_static_idemsvc_v1_GoAway_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_GoAway_fieldAccessorTable = new

@@ -71,6 +71,7 @@ private static final long serialVersionUID = 0L;
     COMPLETE_EVENTS(10),
     RECEIVE_EVENT(12),
     ACQUIRE_EVENTS(13),
+    RECEIVE_EVENTS(15),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -99,6 +100,7 @@ private static final long serialVersionUID = 0L;
         case 10: return COMPLETE_EVENTS;
         case 12: return RECEIVE_EVENT;
         case 13: return ACQUIRE_EVENTS;
+        case 15: return RECEIVE_EVENTS;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -603,6 +605,49 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.AcquireEventsRequest.getDefaultInstance();
   }
 
+  public static final int RECEIVE_EVENTS_FIELD_NUMBER = 15;
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return Whether the receiveEvents field is set.
+   */
+  @java.lang.Override
+  public boolean hasReceiveEvents() {
+    return commandCase_ == 15;
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return The receiveEvents.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventsRequest getReceiveEvents() {
+    if (commandCase_ == 15) {
+       return (io.github.idemsvc.v1.ReceiveEventsRequest) command_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder getReceiveEventsOrBuilder() {
+    if (commandCase_ == 15) {
+       return (io.github.idemsvc.v1.ReceiveEventsRequest) command_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+  }
+
   public static final int TIMEOUT_FIELD_NUMBER = 11;
   private com.google.protobuf.Duration timeout_;
   /**
@@ -746,6 +791,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceparent_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 14, traceparent_);
     }
+    if (commandCase_ == 15) {
+      output.writeMessage(15, (io.github.idemsvc.v1.ReceiveEventsRequest) command_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -804,6 +852,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceparent_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(14, traceparent_);
+    }
+    if (commandCase_ == 15) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, (io.github.idemsvc.v1.ReceiveEventsRequest) command_);
     }
     return size;
   }
@@ -884,6 +936,10 @@ private static final long serialVersionUID = 0L;
         if (!getAcquireEvents()
             .equals(other.getAcquireEvents())) return false;
         break;
+      case 15:
+        if (!getReceiveEvents()
+            .equals(other.getReceiveEvents())) return false;
+        break;
       case 0:
       default:
     }
@@ -951,6 +1007,10 @@ private static final long serialVersionUID = 0L;
       case 13:
         hash = (37 * hash) + ACQUIRE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getAcquireEvents().hashCode();
+        break;
+      case 15:
+        hash = (37 * hash) + RECEIVE_EVENTS_FIELD_NUMBER;
+        hash = (53 * hash) + getReceiveEvents().hashCode();
         break;
       case 0:
       default:
@@ -1130,6 +1190,9 @@ private static final long serialVersionUID = 0L;
       if (acquireEventsBuilder_ != null) {
         acquireEventsBuilder_.clear();
       }
+      if (receiveEventsBuilder_ != null) {
+        receiveEventsBuilder_.clear();
+      }
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -1176,13 +1239,13 @@ private static final long serialVersionUID = 0L;
         result.correlation_ = correlation_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00001000) != 0)) {
+      if (((from_bitField0_ & 0x00002000) != 0)) {
         result.timeout_ = timeoutBuilder_ == null
             ? timeout_
             : timeoutBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00002000) != 0)) {
+      if (((from_bitField0_ & 0x00004000) != 0)) {
         result.traceparent_ = traceparent_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -1235,6 +1298,10 @@ private static final long serialVersionUID = 0L;
           acquireEventsBuilder_ != null) {
         result.command_ = acquireEventsBuilder_.build();
       }
+      if (commandCase_ == 15 &&
+          receiveEventsBuilder_ != null) {
+        result.command_ = receiveEventsBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1257,7 +1324,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getTraceparent().isEmpty()) {
         traceparent_ = other.traceparent_;
-        bitField0_ |= 0x00002000;
+        bitField0_ |= 0x00004000;
         onChanged();
       }
       switch (other.getCommandCase()) {
@@ -1303,6 +1370,10 @@ private static final long serialVersionUID = 0L;
         }
         case ACQUIRE_EVENTS: {
           mergeAcquireEvents(other.getAcquireEvents());
+          break;
+        }
+        case RECEIVE_EVENTS: {
+          mergeReceiveEvents(other.getReceiveEvents());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1405,7 +1476,7 @@ private static final long serialVersionUID = 0L;
               input.readMessage(
                   internalGetTimeoutFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00001000;
+              bitField0_ |= 0x00002000;
               break;
             } // case 90
             case 98: {
@@ -1424,9 +1495,16 @@ private static final long serialVersionUID = 0L;
             } // case 106
             case 114: {
               traceparent_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00002000;
+              bitField0_ |= 0x00004000;
               break;
             } // case 114
+            case 122: {
+              input.readMessage(
+                  internalGetReceiveEventsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 15;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3442,6 +3520,182 @@ private static final long serialVersionUID = 0L;
       return acquireEventsBuilder_;
     }
 
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventsRequest, io.github.idemsvc.v1.ReceiveEventsRequest.Builder, io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder> receiveEventsBuilder_;
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     * @return Whether the receiveEvents field is set.
+     */
+    @java.lang.Override
+    public boolean hasReceiveEvents() {
+      return commandCase_ == 15;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     * @return The receiveEvents.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventsRequest getReceiveEvents() {
+      if (receiveEventsBuilder_ == null) {
+        if (commandCase_ == 15) {
+          return (io.github.idemsvc.v1.ReceiveEventsRequest) command_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 15) {
+          return receiveEventsBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder setReceiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest value) {
+      if (receiveEventsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        receiveEventsBuilder_.setMessage(value);
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder setReceiveEvents(
+        io.github.idemsvc.v1.ReceiveEventsRequest.Builder builderForValue) {
+      if (receiveEventsBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        receiveEventsBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder mergeReceiveEvents(io.github.idemsvc.v1.ReceiveEventsRequest value) {
+      if (receiveEventsBuilder_ == null) {
+        if (commandCase_ == 15 &&
+            command_ != io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.ReceiveEventsRequest.newBuilder((io.github.idemsvc.v1.ReceiveEventsRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 15) {
+          receiveEventsBuilder_.mergeFrom(value);
+        } else {
+          receiveEventsBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder clearReceiveEvents() {
+      if (receiveEventsBuilder_ == null) {
+        if (commandCase_ == 15) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 15) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        receiveEventsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public io.github.idemsvc.v1.ReceiveEventsRequest.Builder getReceiveEventsBuilder() {
+      return internalGetReceiveEventsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder getReceiveEventsOrBuilder() {
+      if ((commandCase_ == 15) && (receiveEventsBuilder_ != null)) {
+        return receiveEventsBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 15) {
+          return (io.github.idemsvc.v1.ReceiveEventsRequest) command_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * As IdempotencyService.ReceiveEvents.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventsRequest, io.github.idemsvc.v1.ReceiveEventsRequest.Builder, io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder> 
+        internalGetReceiveEventsFieldBuilder() {
+      if (receiveEventsBuilder_ == null) {
+        if (!(commandCase_ == 15)) {
+          command_ = io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
+        }
+        receiveEventsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.ReceiveEventsRequest, io.github.idemsvc.v1.ReceiveEventsRequest.Builder, io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder>(
+                (io.github.idemsvc.v1.ReceiveEventsRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 15;
+      onChanged();
+      return receiveEventsBuilder_;
+    }
+
     private com.google.protobuf.Duration timeout_;
     private com.google.protobuf.SingleFieldBuilder<
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
@@ -3454,7 +3708,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the timeout field is set.
      */
     public boolean hasTimeout() {
-      return ((bitField0_ & 0x00001000) != 0);
+      return ((bitField0_ & 0x00002000) != 0);
     }
     /**
      * <pre>
@@ -3485,7 +3739,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -3503,7 +3757,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -3516,7 +3770,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeTimeout(com.google.protobuf.Duration value) {
       if (timeoutBuilder_ == null) {
-        if (((bitField0_ & 0x00001000) != 0) &&
+        if (((bitField0_ & 0x00002000) != 0) &&
           timeout_ != null &&
           timeout_ != com.google.protobuf.Duration.getDefaultInstance()) {
           getTimeoutBuilder().mergeFrom(value);
@@ -3527,7 +3781,7 @@ private static final long serialVersionUID = 0L;
         timeoutBuilder_.mergeFrom(value);
       }
       if (timeout_ != null) {
-        bitField0_ |= 0x00001000;
+        bitField0_ |= 0x00002000;
         onChanged();
       }
       return this;
@@ -3540,7 +3794,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public Builder clearTimeout() {
-      bitField0_ = (bitField0_ & ~0x00001000);
+      bitField0_ = (bitField0_ & ~0x00002000);
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -3557,7 +3811,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public com.google.protobuf.Duration.Builder getTimeoutBuilder() {
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00002000;
       onChanged();
       return internalGetTimeoutFieldBuilder().getBuilder();
     }
@@ -3655,7 +3909,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       java.util.Objects.requireNonNull(value);
       traceparent_ = value;
-      bitField0_ |= 0x00002000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }
@@ -3670,7 +3924,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearTraceparent() {
       traceparent_ = getDefaultInstance().getTraceparent();
-      bitField0_ = (bitField0_ & ~0x00002000);
+      bitField0_ = (bitField0_ & ~0x00004000);
       onChanged();
       return this;
     }
@@ -3689,7 +3943,7 @@ private static final long serialVersionUID = 0L;
       java.util.Objects.requireNonNull(value);
       checkByteStringIsUtf8(value);
       traceparent_ = value;
-      bitField0_ |= 0x00002000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }

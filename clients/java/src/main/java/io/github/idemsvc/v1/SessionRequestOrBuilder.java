@@ -320,6 +320,33 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return Whether the receiveEvents field is set.
+   */
+  boolean hasReceiveEvents();
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return The receiveEvents.
+   */
+  io.github.idemsvc.v1.ReceiveEventsRequest getReceiveEvents();
+  /**
+   * <pre>
+   * As IdempotencyService.ReceiveEvents.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsRequest receive_events = 15 [json_name = "receiveEvents"];</code>
+   */
+  io.github.idemsvc.v1.ReceiveEventsRequestOrBuilder getReceiveEventsOrBuilder();
+
+  /**
+   * <pre>
    * How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
    * </pre>
    *

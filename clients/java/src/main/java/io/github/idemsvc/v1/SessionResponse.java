@@ -69,6 +69,7 @@ private static final long serialVersionUID = 0L;
     COMPLETE_EVENTS(10),
     RECEIVE_EVENT(13),
     ACQUIRE_EVENTS(14),
+    RECEIVE_EVENTS(15),
     ERROR(11),
     GO_AWAY(12),
     RESULT_NOT_SET(0);
@@ -99,6 +100,7 @@ private static final long serialVersionUID = 0L;
         case 10: return COMPLETE_EVENTS;
         case 13: return RECEIVE_EVENT;
         case 14: return ACQUIRE_EVENTS;
+        case 15: return RECEIVE_EVENTS;
         case 11: return ERROR;
         case 12: return GO_AWAY;
         case 0: return RESULT_NOT_SET;
@@ -604,6 +606,49 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.AcquireEventsResponse.getDefaultInstance();
   }
 
+  public static final int RECEIVE_EVENTS_FIELD_NUMBER = 15;
+  /**
+   * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return Whether the receiveEvents field is set.
+   */
+  @java.lang.Override
+  public boolean hasReceiveEvents() {
+    return resultCase_ == 15;
+  }
+  /**
+   * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return The receiveEvents.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventsResponse getReceiveEvents() {
+    if (resultCase_ == 15) {
+       return (io.github.idemsvc.v1.ReceiveEventsResponse) result_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder getReceiveEventsOrBuilder() {
+    if (resultCase_ == 15) {
+       return (io.github.idemsvc.v1.ReceiveEventsResponse) result_;
+    }
+    return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+  }
+
   public static final int ERROR_FIELD_NUMBER = 11;
   /**
    * <pre>
@@ -746,6 +791,9 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 14) {
       output.writeMessage(14, (io.github.idemsvc.v1.AcquireEventsResponse) result_);
     }
+    if (resultCase_ == 15) {
+      output.writeMessage(15, (io.github.idemsvc.v1.ReceiveEventsResponse) result_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -805,6 +853,10 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(14, (io.github.idemsvc.v1.AcquireEventsResponse) result_);
+    }
+    if (resultCase_ == 15) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, (io.github.idemsvc.v1.ReceiveEventsResponse) result_);
     }
     return size;
   }
@@ -878,6 +930,10 @@ private static final long serialVersionUID = 0L;
         if (!getAcquireEvents()
             .equals(other.getAcquireEvents())) return false;
         break;
+      case 15:
+        if (!getReceiveEvents()
+            .equals(other.getReceiveEvents())) return false;
+        break;
       case 11:
         if (!getError()
             .equals(other.getError())) return false;
@@ -947,6 +1003,10 @@ private static final long serialVersionUID = 0L;
       case 14:
         hash = (37 * hash) + ACQUIRE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getAcquireEvents().hashCode();
+        break;
+      case 15:
+        hash = (37 * hash) + RECEIVE_EVENTS_FIELD_NUMBER;
+        hash = (53 * hash) + getReceiveEvents().hashCode();
         break;
       case 11:
         hash = (37 * hash) + ERROR_FIELD_NUMBER;
@@ -1128,6 +1188,9 @@ private static final long serialVersionUID = 0L;
       if (acquireEventsBuilder_ != null) {
         acquireEventsBuilder_.clear();
       }
+      if (receiveEventsBuilder_ != null) {
+        receiveEventsBuilder_.clear();
+      }
       if (errorBuilder_ != null) {
         errorBuilder_.clear();
       }
@@ -1222,6 +1285,10 @@ private static final long serialVersionUID = 0L;
           acquireEventsBuilder_ != null) {
         result.result_ = acquireEventsBuilder_.build();
       }
+      if (resultCase_ == 15 &&
+          receiveEventsBuilder_ != null) {
+        result.result_ = receiveEventsBuilder_.build();
+      }
       if (resultCase_ == 11 &&
           errorBuilder_ != null) {
         result.result_ = errorBuilder_.build();
@@ -1290,6 +1357,10 @@ private static final long serialVersionUID = 0L;
         }
         case ACQUIRE_EVENTS: {
           mergeAcquireEvents(other.getAcquireEvents());
+          break;
+        }
+        case RECEIVE_EVENTS: {
+          mergeReceiveEvents(other.getReceiveEvents());
           break;
         }
         case ERROR: {
@@ -1424,6 +1495,13 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 14;
               break;
             } // case 114
+            case 122: {
+              input.readMessage(
+                  internalGetReceiveEventsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 15;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3434,6 +3512,182 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 14;
       onChanged();
       return acquireEventsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventsResponse, io.github.idemsvc.v1.ReceiveEventsResponse.Builder, io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder> receiveEventsBuilder_;
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     * @return Whether the receiveEvents field is set.
+     */
+    @java.lang.Override
+    public boolean hasReceiveEvents() {
+      return resultCase_ == 15;
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     * @return The receiveEvents.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventsResponse getReceiveEvents() {
+      if (receiveEventsBuilder_ == null) {
+        if (resultCase_ == 15) {
+          return (io.github.idemsvc.v1.ReceiveEventsResponse) result_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 15) {
+          return receiveEventsBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder setReceiveEvents(io.github.idemsvc.v1.ReceiveEventsResponse value) {
+      if (receiveEventsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        receiveEventsBuilder_.setMessage(value);
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder setReceiveEvents(
+        io.github.idemsvc.v1.ReceiveEventsResponse.Builder builderForValue) {
+      if (receiveEventsBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        receiveEventsBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder mergeReceiveEvents(io.github.idemsvc.v1.ReceiveEventsResponse value) {
+      if (receiveEventsBuilder_ == null) {
+        if (resultCase_ == 15 &&
+            result_ != io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.ReceiveEventsResponse.newBuilder((io.github.idemsvc.v1.ReceiveEventsResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 15) {
+          receiveEventsBuilder_.mergeFrom(value);
+        } else {
+          receiveEventsBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 15;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public Builder clearReceiveEvents() {
+      if (receiveEventsBuilder_ == null) {
+        if (resultCase_ == 15) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 15) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        receiveEventsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    public io.github.idemsvc.v1.ReceiveEventsResponse.Builder getReceiveEventsBuilder() {
+      return internalGetReceiveEventsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder getReceiveEventsOrBuilder() {
+      if ((resultCase_ == 15) && (receiveEventsBuilder_ != null)) {
+        return receiveEventsBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 15) {
+          return (io.github.idemsvc.v1.ReceiveEventsResponse) result_;
+        }
+        return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to receive_events.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.ReceiveEventsResponse, io.github.idemsvc.v1.ReceiveEventsResponse.Builder, io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder> 
+        internalGetReceiveEventsFieldBuilder() {
+      if (receiveEventsBuilder_ == null) {
+        if (!(resultCase_ == 15)) {
+          result_ = io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
+        }
+        receiveEventsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.ReceiveEventsResponse, io.github.idemsvc.v1.ReceiveEventsResponse.Builder, io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder>(
+                (io.github.idemsvc.v1.ReceiveEventsResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 15;
+      onChanged();
+      return receiveEventsBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

@@ -319,6 +319,33 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return Whether the receiveEvents field is set.
+   */
+  boolean hasReceiveEvents();
+  /**
+   * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   * @return The receiveEvents.
+   */
+  io.github.idemsvc.v1.ReceiveEventsResponse getReceiveEvents();
+  /**
+   * <pre>
+   * Answer to receive_events.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.ReceiveEventsResponse receive_events = 15 [json_name = "receiveEvents"];</code>
+   */
+  io.github.idemsvc.v1.ReceiveEventsResponseOrBuilder getReceiveEventsOrBuilder();
+
+  /**
+   * <pre>
    * The command was refused.
    * </pre>
    *

@@ -60,14 +60,15 @@ public final class VersionProto extends com.google.protobuf.GeneratedFile {
       "-\n\007version\030\001 \001(\0132\023.idemsvc.v1.VersionR\007v" +
       "ersion\022,\n\004mode\030\002 \001(\0162\030.idemsvc.v1.Orderi" +
       "ngModeR\004mode\0226\n\ntransition\030\003 \001(\0132\026.idems" +
-      "vc.v1.TransitionR\ntransition*j\n\014Ordering" +
-      "Mode\022\035\n\031ORDERING_MODE_UNSPECIFIED\020\000\022\035\n\031O" +
-      "RDERING_MODE_LATEST_WINS\020\001\022\034\n\030ORDERING_M" +
-      "ODE_SEQUENTIAL\020\002B\250\001\n\024io.github.idemsvc.v" +
-      "1B\014VersionProtoP\001Z9github.com/idemsvc/id" +
-      "emsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003I" +
-      "XX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V" +
-      "1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
+      "vc.v1.TransitionR\ntransition*\204\001\n\014Orderin" +
+      "gMode\022\035\n\031ORDERING_MODE_UNSPECIFIED\020\000\022\035\n\031" +
+      "ORDERING_MODE_LATEST_WINS\020\001\022\034\n\030ORDERING_" +
+      "MODE_SEQUENTIAL\020\002\022\030\n\024ORDERING_MODE_SIGNA" +
+      "L\020\003B\250\001\n\024io.github.idemsvc.v1B\014VersionPro" +
+      "toP\001Z9github.com/idemsvc/idemsvc/api/pro" +
+      "to/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc." +
+      "V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata" +
+      "\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
