@@ -28,7 +28,7 @@ type access struct {
 }
 
 // methodRoles are the roles that the contract states, by full method name. A method
-// without one is left out, and with that refused to everybody.
+// without one is refused to everybody.
 func methodRoles(files ...protoreflect.FileDescriptor) map[string]pb.Role {
 	roles := map[string]pb.Role{}
 	for _, f := range files {
@@ -36,9 +36,8 @@ func methodRoles(files ...protoreflect.FileDescriptor) map[string]pb.Role {
 			s := f.Services().Get(i)
 			for j := range s.Methods().Len() {
 				m := s.Methods().Get(j)
-				if r, ok := proto.GetExtension(m.Options(), pb.E_RequiredRole).(pb.Role); ok && r != pb.Role_ROLE_UNSPECIFIED {
-					roles["/"+string(s.FullName())+"/"+string(m.Name())] = r
-				}
+				r, _ := proto.GetExtension(m.Options(), pb.E_RequiredRole).(pb.Role)
+				roles["/"+string(s.FullName())+"/"+string(m.Name())] = r
 			}
 		}
 	}
@@ -73,9 +72,9 @@ func (a *access) authorize(ctx context.Context) (context.Context, error) {
 
 // admit lets a caller in whose role allows the method.
 func (a *access) admit(ctx context.Context, id *auth.Identity, method string) (context.Context, error) {
-	need, stated := a.roles[method]
-	if !stated && !strings.HasPrefix(method, contractPrefix) {
-		need = pb.Role_ROLE_ANY // reflection, and what nobody serves
+	need, ours := a.roles[method]
+	if !ours {
+		need = pb.Role_ROLE_ANY // reflection, and what nobody serves, such as methods of a later contract
 	}
 	if !allows(id.Role(), need) {
 		return nil, &refusal{

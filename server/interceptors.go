@@ -63,7 +63,7 @@ func (c *core) refuseUnary(ctx context.Context, req any, info *grpc.UnaryServerI
 	}
 	r := refuse(ctx, c.log, err)
 	msg, _ := req.(proto.Message)
-	c.tellRefusal(ctx, methodName(info.FullMethod), msg, r, time.Since(started))
+	c.tellRefusal(ctx, c.methodName(info.FullMethod), msg, r, time.Since(started))
 	return nil, r
 }
 
@@ -74,7 +74,7 @@ func (c *core) refuseStream(srv any, stream grpc.ServerStream, info *grpc.Stream
 		return err // the transport's own words about a broken stream
 	}
 	r := refuse(stream.Context(), c.log, err)
-	c.tellRefusal(stream.Context(), methodName(info.FullMethod), nil, r, time.Since(started))
+	c.tellRefusal(stream.Context(), c.methodName(info.FullMethod), nil, r, time.Since(started))
 	return r
 }
 
@@ -97,4 +97,13 @@ func (c *core) validateUnary(ctx context.Context, req any, _ *grpc.UnaryServerIn
 // answer in their own words.
 func foreign(method string) bool { return !strings.HasPrefix(method, contractPrefix) }
 
-func methodName(full string) string { return full[strings.LastIndexByte(full, '/')+1:] }
+// callOther stands for methods that the contract does not have: their names come from callers.
+const callOther = "other"
+
+// methodName is a method's name in the log and as a label.
+func (c *core) methodName(full string) string {
+	if _, ok := c.access.roles[full]; !ok {
+		return callOther
+	}
+	return full[strings.LastIndexByte(full, '/')+1:]
+}

@@ -13,7 +13,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 )
@@ -185,4 +187,27 @@ func TestACallThatGetsALaterAttemptIsLinked(t *testing.T) {
 		return
 	}
 	t.Error("no span of the third claim")
+}
+
+// The names of methods that nobody serves come from callers, and neither fill the memory of
+// whoever keeps metrics nor the log.
+func TestUnknownMethodsShareOneLabel(t *testing.T) {
+	t.Parallel()
+	f, _, reader := observed(t)
+	conn := f.conn(t, "consumer")
+	for _, method := range []string{"/idemsvc.v1.IdempotencyService/Guess", "/guess.Guess/Guess"} {
+		if err := conn.Invoke(t.Context(), method, claimOf("evt"), &pb.ClaimEventResponse{}); status.Code(err) != codes.Unimplemented {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	var metrics metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &metrics); err != nil {
+		t.Fatal(err)
+	}
+	if seen := fmt.Sprintf("%+v", metrics); strings.Contains(seen, "Guess") || !strings.Contains(seen, callOther) {
+		t.Errorf("metrics: %s", seen)
+	}
+	if strings.Contains(f.log.String(), "Guess") {
+		t.Errorf("log: %s", f.log)
+	}
 }

@@ -107,7 +107,7 @@ var (
 	Refusals = &Metric{
 		Name: "idemsvc.refusals", Kind: KindCounter, Unit: "{refusal}",
 		Text:   "Refused calls and items of batches.",
-		Labels: []Label{{"call", "the method; Session for a session's commands; HTTP for requests that were none of the contract's"}, {"reason", "the reason in ErrorInfo"}},
+		Labels: []Label{{"call", "the method, other for those that the contract does not have; Session for a session's commands; HTTP for requests that were none of the contract's"}, {"reason", "the reason in ErrorInfo"}},
 	}
 	BatchSize = &Metric{
 		Name: "idemsvc.batch.size", Kind: KindHistogram, Unit: "{command}", Buckets: batchSizes,
