@@ -195,8 +195,12 @@ func refusedBySchema(list []*linear.History) string {
 	return ""
 }
 
-// How many histories may pass before a fault must have been noticed.
-const mostUnnoticed = 1500
+// How many histories may pass before a fault must have been noticed: one of the statements or
+// of the wire, and a wrong rule, of which some show only where much comes together.
+const (
+	mostUnnoticed     = 1500
+	mostUnnoticedRule = 20000
+)
 
 // A store with a fault does not pass: each fault put in on purpose is noticed, every time.
 // What noticed it is in docs/proof.md. The wrong rules, which the exploration of the rules
@@ -212,7 +216,11 @@ func TestSeededFaultsAreNoticed(t *testing.T) {
 		seed := seed + uint64(i)<<20 // histories of their own
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			what, n := s.killer(t, seed, mostUnnoticed)
+			most := mostUnnoticed
+			if s.decide != nil {
+				most = mostUnnoticedRule
+			}
+			what, n := s.killer(t, seed, most)
 			if what == "" {
 				t.Errorf("nothing was noticed in %d histories", n)
 				return
