@@ -276,7 +276,7 @@ func ArrivalOf(c Command) (a Arrival, ok bool) {
 	case *Claim:
 		return Arrival{c.Key, &c.Facts, c.Payload}, c.Acquisition.IsZero()
 	case *Receive:
-		return Arrival{c.Key, &c.Facts, c.Payload}, true
+		return Arrival{c.Key, &c.Facts, c.Payload}, c.Backfill == nil
 	default:
 		return Arrival{}, false
 	}

@@ -348,7 +348,8 @@ func (g *claimGate) grant(lane *ResourceWrite, o *Ordering, tied bool) Decision 
 	e.Nonce, e.Claimant, e.Holder = c.Nonce, c.Claimant, c.Holder
 	e.Lease = g.p.lease(c.Lease)
 	e.Reentries, e.Began, e.Tied, e.Waived = 0, false, tied, waived
-	e.AttemptHash, e.GrantRound, e.GrantReplay = c.Facts.PayloadHash, e.Round, e.Replay
+	e.Backfill = e.Backfill && c.AcceptReplay // a delivery is granted for itself
+	e.AttemptHash, e.GrantRound, e.GrantReplay = c.Facts.PayloadHash, e.Round, e.IsReplay()
 	if e.Trace = ""; !g.a.Fresh {
 		e.Trace = c.Facts.TraceParent
 	}

@@ -137,6 +137,9 @@ const (
 	ReplayRunning    = "REPLAY_RUNNING"
 	ReplayUnfinished = "NOT_FINISHED"
 	ReplayProcessed  = "ALREADY_PROCESSED"
+	ReplayReceived   = "ALREADY_RECEIVED"
+	ReplaySelf       = "SELF_ORIGINATED"
+	ReplayUnsigned   = "REJECTED_SIGNATURE"
 )
 
 func refuseReplay(reason, detail string) *Error {

@@ -1,5 +1,7 @@
 package idem
 
+import "slices"
+
 // Receive keeps an event for later work: a receipt without a claim. What it brings is
 // stored with the first receipt or claim of the key and never overwritten.
 type Receive struct {
@@ -9,6 +11,17 @@ type Receive struct {
 	Ordering *Ordering
 	Stale    StaleClaim
 	Payload  []byte // stored once per event ref and payload hash, when this is the first
+
+	// Backfill: no delivery brings it, an operator does. Facts and Ordering are those of a
+	// record that the service has of the event for another consumer.
+	Backfill *Backfill
+}
+
+// Backfill is an operator's word that a consumer is to work on events which came before it
+// did.
+type Backfill struct {
+	RequestID string
+	Who, Why  string
 }
 
 // Subject implements [Command].
@@ -88,6 +101,9 @@ func decideReceive(w *World, c *Receive, p *Policy) Decision {
 	}
 	a := &ReceiveAnswer{}
 	d := Decision{Answer: a}
+	if c.Backfill != nil {
+		return c.backfill(w, p)
+	}
 	if c.Facts.Signature == SignatureFailed || (!c.Facts.Signature.genuine() && p.signatureRequired(w.SeenVerified)) {
 		a.Outcome = ReceiveRejected
 		return d
@@ -113,6 +129,33 @@ func decideReceive(w *World, c *Receive, p *Policy) Decision {
 	dr.enter(EntryReceived, Received, NoReason, Entry{Holder: c.Holder})
 	d.touchResources()
 	a.Outcome = ReceiveStored
+	return d
+}
+
+// backfill stores an event for a consumer that has none of it, as a receipt would. One that
+// it has is left alone, whatever its state.
+func (c *Receive) backfill(w *World, p *Policy) Decision {
+	a := &ReceiveAnswer{Outcome: ReceiveStored}
+	d := Decision{Answer: a}
+	switch s := settled(w.Event, w.Now, p); {
+	case s != nil && slices.Contains(s.ReplayIDs, c.Backfill.RequestID):
+		a.Event, a.Repeated, a.Replaying = s, true, s.Replay
+		return d
+	case s != nil:
+		return refuse(refuseReplay(ReplayReceived, "the consumer has the event already; its state is "+s.State.String()))
+	case !c.Facts.Signature.genuine() && p.Signature == SignatureRequired: // by default, what had been let in is
+		return refuse(refuseReplay(ReplayUnsigned, "the consumer's policy requires a signature, and the delivery's was not verified"))
+	case p.selfOrigin(c.Facts.Origin):
+		return refuse(refuseReplay(ReplaySelf, "the consumer had caused the event itself"))
+	}
+	if err := c.order(w, p, &d); err != nil {
+		return refuse(err)
+	}
+	dr := c.draft(w, p, &d)
+	dr.arrive()
+	dr.ev.Backfill, dr.ev.ReplayIDs = true, []string{c.Backfill.RequestID}
+	dr.enter(EntryReceived, Received, ByOperator, Entry{Who: c.Backfill.Who, Why: c.Backfill.Why, Request: c.Backfill.RequestID})
+	d.touchResources()
 	return d
 }
 

@@ -121,6 +121,7 @@ type Event struct {
 	ReplayIDs    []string // the requests that have been carried out, the last one last
 	Replays      int32    // how many there were
 	SettledAs    State    // what duplicates are told while a replay runs
+	Backfill     bool     // an operator had the consumer work on it, not a delivery; see IsReplay
 
 	// How the last grant ended.
 	End      EndKind
@@ -214,6 +215,10 @@ func (e *Event) GrantTrace() string {
 	}
 	return e.Trace
 }
+
+// IsReplay reports whether an operator asked for the processing, so that its claims say so:
+// a replay, or a backfill that no delivery has taken for its own.
+func (e *Event) IsReplay() bool { return e.Replay || e.Backfill }
 
 // live reports whether the claim is alive at the instant.
 func (e *Event) live(now Instant) bool { return e.State == Processing && e.LeaseUntil > now }

@@ -156,6 +156,7 @@ const (
 	doClaimReplay
 	doClaimAgain // by the claimant of a grant
 	doReceive
+	doBackfill
 	doAcquire // a claim of the service itself
 	doComplete
 	doCompleteOther
@@ -187,7 +188,7 @@ const (
 	stepGap
 )
 
-var actionNames = [...]string{"claim", "claim by a client's repeat", "claim of a replay", "claim again", "receive", "acquire", "complete", "complete otherwise",
+var actionNames = [...]string{"claim", "claim by a client's repeat", "claim of a replay", "claim again", "receive", "backfill", "acquire", "complete", "complete otherwise",
 	"complete with unknown effects", "fail", "fail terminally", "not yet", "extend", "release", "undelivered", "check", "check without a token", "begin",
 	"begin again", "record", "done", "done otherwise", "not done", "unknown", "settle", "resolve processed", "resolve retry",
 	"resolve terminal", "replay", "forged completion", "LEASE ENDS", "DUE", "EFFECT LEASE ENDS", "GAP AGES"}
@@ -231,6 +232,7 @@ func (n *node) ops(buf []op) []op {
 		}
 		if d.receive {
 			add(doReceive, i, -1, 0, 0)
+			add(doBackfill, i, -1, 0, 0)
 		}
 		if e == nil {
 			continue
@@ -342,6 +344,9 @@ func (n *node) command(o op) idem.Command {
 	case doReceive:
 		def := d.events[o.ev]
 		return &idem.Receive{Key: def.key, Facts: def.facts, Stale: def.stale, Ordering: def.ordering}
+	case doBackfill:
+		def := d.events[o.ev]
+		return &idem.Receive{Key: def.key, Facts: def.facts, Stale: def.stale, Ordering: def.ordering, Backfill: &idem.Backfill{RequestID: "b", Who: "op", Why: "late"}}
 	case doAcquire:
 		c := &idem.Claim{Key: d.events[o.ev].key, Acquisition: number(n.seq + 1), Nonce: number(n.seq + 1), Claimant: fmt.Sprintf("c%d", n.seq+1), AcceptReplay: true}
 		if e := n.ev[o.ev]; e != nil {
@@ -549,7 +554,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 		buf = append(buf, byte(e.State)+1, byte(e.Reason), byte(e.Stale), rank(e.Fence), byte(e.Reentries), byte(e.Round), byte(e.Attempts),
 			byte(e.Total), byte(e.Releases), byte(e.SettledAs), byte(e.End), byte(e.EndState), byte(e.Effects), byte(e.Waiting.Kind), e.Waiting.Event[7])
 		bit(e.ByExpiry, e.Tied, e.Waived, e.Replay, e.ReplayFailed, e.EndLate, e.EndFree, e.Began)
-		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round)
+		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round, e.Backfill)
 		when(e.DueAt)
 		when(e.NotYetSince)
 		str(e.Result)

@@ -310,6 +310,10 @@ func (j *judge) receive(c *idem.Receive) {
 		return
 	}
 	before, after := j.n.ev[j.o.ev], j.next.ev[j.o.ev]
+	if c.Backfill != nil {
+		j.need(before == nil || a.Repeated && slices.Contains(before.ReplayIDs, c.Backfill.RequestID), "operators decide", "a consumer was given what it had")
+		j.need(a.Outcome == idem.ReceiveStored && (before != nil || after.IsReplay()), "operators decide", "a backfill was answered %v", a.Outcome)
+	}
 	if before != nil {
 		j.need(!a.Fresh && j.unchanged(), "P6 a duplicate is a success", "a later receipt changed something")
 		return
@@ -383,6 +387,7 @@ func (j *judge) granted(c *idem.Claim, a *idem.ClaimAnswer) {
 	i := int(j.o.ev)
 	e := a.Event
 	p := j.n.dom.policy
+	j.need(c.AcceptReplay || !e.IsReplay(), "replays are asked for", "a delivery was granted as a replay")
 	for g := range j.n.grants {
 		gr := &j.n.grants[g]
 		j.need(gr.fence < e.Fence, "P2 fence grows", "fence %d came after %d", e.Fence, gr.fence)

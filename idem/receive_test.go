@@ -110,3 +110,54 @@ func TestAWaitingClaimIsToldWhenTheGapMayPass(t *testing.T) {
 		t.Errorf("where it never passes: %v", a.GapIn)
 	}
 }
+
+func TestABackfillIsAReceiptThatSaysSo(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, func(p *idem.Policy) { p.SelfOrigins, p.Signature = []string{"us"}, idem.SignatureRequired })
+	fill := func(ev int, request string) *idem.Receive {
+		return &idem.Receive{Key: eventKey(ev), Facts: idem.Facts{RequestID: "r1", Type: "t", Signature: idem.Verified}, Backfill: &idem.Backfill{RequestID: request, Who: "op", Why: "late"}}
+	}
+	reason := func(c idem.Command) string {
+		t.Helper()
+		d := l.do(c)
+		if d.Err == nil || d.Err.Code != idem.CodeReplayRefused || d.Writes() {
+			t.Fatalf("not refused: %+v", d)
+		}
+		return d.Err.Names[0]
+	}
+	first := l.do(fill(0, "b1"))
+	a := first.Answer.(*idem.ReceiveAnswer)
+	if a.Outcome != idem.ReceiveStored || !a.Fresh || a.Repeated || l.ev[0].State != idem.Received || l.ev[0].Facts.Type != "t" || l.ev[0].Replay {
+		t.Fatalf("what was let in elsewhere: %+v, %+v", a, l.ev[0])
+	}
+	if n := first.Entries[0]; len(first.Entries) != 1 || n.Kind != idem.EntryReceived || n.Reason != idem.ByOperator || n.Who != "op" || n.Why != "late" || n.Request != "b1" {
+		t.Errorf("the journal says %+v", n)
+	}
+	if d := l.do(fill(0, "b1")); d.Err != nil || d.Writes() || !d.Answer.(*idem.ReceiveAnswer).Repeated {
+		t.Errorf("the same request again: %+v", d)
+	}
+	if got := reason(fill(0, "b2")); got != idem.ReplayReceived {
+		t.Errorf("another request: %s", got)
+	}
+	mine := fill(1, "b1")
+	mine.Facts.Origin = "us"
+	if got := reason(mine); got != idem.ReplaySelf || l.ev[1] != nil {
+		t.Errorf("its own event: %s, %+v", got, l.ev[1])
+	}
+
+	unsigned := fill(1, "b1")
+	unsigned.Facts.Signature = idem.NotChecked
+	if got := reason(unsigned); got != idem.ReplayUnsigned || l.ev[1] != nil {
+		t.Errorf("what its policy would not let in: %s, %+v", got, l.ev[1])
+	}
+
+	// A worker is told that it is a replay; a delivery that comes first is granted for itself.
+	if a := l.do(l.acquire(0)).Answer.(*idem.ClaimAnswer); a.Outcome != idem.OutcomeClaimed || !a.Event.IsReplay() {
+		t.Errorf("a worker: %+v", a)
+	}
+	l.do(fill(1, "b1"))
+	delivery := l.newClaim(1, func(c *idem.Claim) { c.Facts.Signature = idem.Verified })
+	if a := l.do(delivery).Answer.(*idem.ClaimAnswer); a.Outcome != idem.OutcomeClaimed || a.Event.IsReplay() || a.Fresh {
+		t.Errorf("a delivery: %+v", a)
+	}
+}

@@ -22,6 +22,9 @@ func commandName(c idem.Command) string {
 	case *idem.Claim:
 		return "ClaimEvent"
 	case *idem.Receive:
+		if c.Backfill != nil {
+			return "ReplayEvents"
+		}
 		return "ReceiveEvent"
 	case *idem.Complete:
 		return "CompleteEvent"

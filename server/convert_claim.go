@@ -82,7 +82,7 @@ func fromClaim(a *idem.ClaimAnswer, keys *tokenKeys) *pb.Claim {
 		Token: keys.sealClaim(claimToken(e)), Fence: e.Fence, LaneFence: a.LaneFence,
 		Attempt: e.Total, MaxAttempts: a.Max, Round: e.Round, RoundAttempt: e.Attempts,
 		LeaseExpiresAt: instant(e.LeaseUntil), Lease: until(e.LeaseUntil, a.Now),
-		IsReplay: e.Replay, Tied: e.Tied, PreviousError: fromFailure(a.Previous), Repeated: a.Reentered,
+		IsReplay: e.IsReplay(), Tied: e.Tied, PreviousError: fromFailure(a.Previous), Repeated: a.Reentered,
 		PayloadHash: e.AttemptHash, ContentType: e.Facts.ContentType, PayloadRef: e.Facts.PayloadRef,
 		CorrelationId: e.Facts.Correlation, StaleClaim: pb.StaleClaim(e.Stale),
 	}

@@ -39,7 +39,7 @@ func (s *operations) ListEvents(ctx context.Context, req *pb.ListEventsRequest) 
 	if q.Limit = int(req.GetPageSize()); q.Limit == 0 {
 		q.Limit = defaultPage
 	}
-	if q.After, err = keys.openPage(req); err != nil {
+	if q.After, err = keys.openPage(listBinding(req), req.GetPageToken()); err != nil {
 		return nil, err
 	}
 	page, err := s.store.List(ctx, q)
@@ -59,7 +59,7 @@ func (s *operations) ListEvents(ctx context.Context, req *pb.ListEventsRequest) 
 		resp.Events = append(resp.Events, x)
 	}
 	if more {
-		resp.NextPageToken = keys.sealPage(req, next)
+		resp.NextPageToken = keys.sealPage(listBinding(req), next)
 	}
 	return resp, nil
 }
@@ -151,31 +151,37 @@ func addHistory(x *pb.ListedEvent, attempts []*pb.AttemptView) {
 	x.Processing.Attempts, x.Processing.AttemptsOmitted = attempts[omitted:], int32(omitted) //nolint:gosec // at most 200
 }
 
-// pageBinding is the hash of what a page token is good for.
-func pageBinding(req *pb.ListEventsRequest) []byte {
-	bound := &pb.ListEventsRequest{Namespace: req.GetNamespace(), Filter: req.GetFilter()}
-	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(bound) // it was a valid message a moment ago
-	sum := sha256.Sum256(b)
-	return sum[:16]
+// listBinding is what a list's page token is good for.
+func listBinding(req *pb.ListEventsRequest) *pb.ListEventsRequest {
+	return &pb.ListEventsRequest{Namespace: req.GetNamespace(), Filter: req.GetFilter()}
 }
 
-// sealPage is the text of a page's token.
-func (k *tokenKeys) sealPage(req *pb.ListEventsRequest, c storage.Cursor) []byte {
-	b := append([]byte{tokenVersion}, pageBinding(req)...)
+// hashOf is the hash of a message that was valid a moment ago.
+func hashOf(m proto.Message) idem.ID {
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	sum := sha256.Sum256(b)
+	return idem.ID(sum[:16])
+}
+
+// sealPage is the text of a page's token, which is good for what it is bound to.
+func (k *tokenKeys) sealPage(bound proto.Message, c storage.Cursor) []byte {
+	binding := hashOf(bound)
+	b := append([]byte{tokenVersion}, binding[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.At)) //nolint:gosec // the bits are read back as they are
 	return k.page.seal(append(b, c.ID[:]...))
 }
 
 // openPage reads the place at which a page begins.
-func (k *tokenKeys) openPage(req *pb.ListEventsRequest) (c storage.Cursor, err error) {
-	if len(req.GetPageToken()) == 0 {
+func (k *tokenKeys) openPage(bound proto.Message, token []byte) (c storage.Cursor, err error) {
+	if len(token) == 0 {
 		return c, nil
 	}
-	r := reader{rest: k.page.unseal(req.GetPageToken())}
-	binding := string(r.take(16))
+	r := reader{rest: k.page.unseal(token)}
+	var binding idem.ID
+	r.id(&binding)
 	c.At = idem.Instant(r.uint64()) //nolint:gosec // the bits as they were written
 	r.id(&c.ID)
-	if !r.whole() || binding != string(pageBinding(req)) {
+	if !r.whole() || binding != hashOf(bound) {
 		return c, invalid("page_token", "value is no token of a page of this namespace and filter")
 	}
 	return c, nil

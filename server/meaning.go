@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"crypto/sha256"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -39,10 +40,7 @@ func checkMeaning(msg proto.Message) *refusal {
 	case *pb.ListEventsRequest:
 		return checkFilter(m.GetNamespace(), m.GetFilter())
 	case *pb.ReplayEventsRequest:
-		if f, ok := m.GetSelection().(*pb.ReplayEventsRequest_Filter); ok {
-			return checkFilter(m.GetNamespace(), f.Filter)
-		}
-		return nil
+		return checkReplay(m)
 	case *pb.ResolveSideEffectRequest:
 		return checkResolveEffect(m)
 	default:
@@ -124,6 +122,22 @@ func checkEffectCall(m *pb.RecordSideEffectRequest) *refusal {
 		return checkScope(m, p.Begin.GetScope(), p.Begin.GetRequestHash(), "begin.request_hash")
 	case *pb.RecordSideEffectRequest_Record:
 		return checkScope(m, p.Record.GetScope(), p.Record.GetRequestHash(), "record.request_hash")
+	default:
+		return nil
+	}
+}
+
+func checkReplay(m *pb.ReplayEventsRequest) *refusal {
+	f, filtered := m.GetSelection().(*pb.ReplayEventsRequest_Filter)
+	switch {
+	case m.GetToConsumer() != "" && strings.TrimSpace(m.GetToConsumer()) == "":
+		return invalid("to_consumer", "value must not be only white space")
+	case m.GetToConsumer() != "" && m.GetIncludeProcessed():
+		return invalid("include_processed", "value is only for replays by the consumers themselves, without to_consumer")
+	case !filtered && len(m.GetPageToken()) > 0:
+		return invalid("page_token", "value is only for a filter")
+	case filtered && m.GetToConsumer() == "": // a backfill's window depends on the database's clock
+		return checkFilter(m.GetNamespace(), f.Filter)
 	default:
 		return nil
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,51 +19,88 @@ import (
 const (
 	defaultReplays   = 100
 	replaysPerMinute = storage.MaxReplayed // for each namespace and server
-	replayPages      = 50                  // of a list, that one call looks through
 )
 
 // replay is a run of replays in the making.
 type replay struct {
 	*operations
 	req  *pb.ReplayEventsRequest
-	hash idem.ID
+	kind replayKind
+	page *tokenKeys
 
-	ids  []idem.ID
-	keys map[idem.ID]idem.EventKey
-	more bool
-	resp *pb.ReplayEventsResponse
-	left int // bytes for results
+	run    storage.ReplayRun
+	chosen map[idem.ID]bool         // what the run is about, by what its results name
+	known  map[idem.ID]storage.View // the records of the run's events, as far as they were read
+	keys   map[idem.ID]idem.EventKey
+	resp   *pb.ReplayEventsResponse
+	left   int // bytes for results
 }
+
+// replayKind is what a run does to its events.
+type replayKind interface {
+	// window is the filter as it is meant.
+	window(f *pb.EventFilter, now idem.Instant) *pb.EventFilter
+	// eligible says which events of a page of a list are taken into the run.
+	eligible(ctx context.Context, views []storage.View) ([]eligibility, error)
+	// command is what is done to an event; v is its record, nil where there is none.
+	command(ctx context.Context, id idem.ID, v *storage.View) (idem.Command, *idem.Error)
+	// key is what is told as the event of a result.
+	key(k idem.EventKey) idem.EventKey
+	// world is what a dry run decides on, and under which policy.
+	world(ctx context.Context, v *storage.View) (*idem.World, *idem.Policy, error)
+}
+
+// eligibility is whether an event that a filter has found is taken into the run.
+type eligibility uint8
+
+const (
+	ineligible eligibility = iota
+	eligible
+	passedOver // what the run would do is done
+)
 
 // ReplayEvents implements the contract's method.
 func (s *operations) ReplayEvents(ctx context.Context, req *pb.ReplayEventsRequest) (*pb.ReplayEventsResponse, error) {
 	if err := enter(ctx, req.GetNamespace(), "namespace"); err != nil {
 		return nil, err
 	}
-	r := &replay{operations: s, req: req, hash: selectionHash(req), keys: map[idem.ID]idem.EventKey{}, resp: &pb.ReplayEventsResponse{DryRun: req.GetDryRun()}, left: replyBytes - pageExtras}
+	keys, err := s.tokens.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{
+		operations: s, req: req, page: keys, chosen: map[idem.ID]bool{}, keys: map[idem.ID]idem.EventKey{},
+		resp: &pb.ReplayEventsResponse{DryRun: req.GetDryRun()}, left: replyBytes - pageExtras,
+		run: storage.ReplayRun{Namespace: req.GetNamespace(), RequestID: req.GetRequestId(), Request: selectionHash(req)},
+	}
+	if r.kind = (&again{r}); req.GetToConsumer() != "" {
+		r.kind = &backfill{replay: r}
+	}
 	if req.GetDryRun() {
-		return r.tell(ctx)
+		err = r.dry(ctx)
+	} else {
+		err = r.do(ctx)
 	}
-	if err := r.begin(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := r.carryOut(ctx); err != nil {
-		return nil, err
+	r.resp.AlreadyReceived += int32(r.run.Received) //nolint:gosec // bounded by the pages of a search
+	if r.run.More {
+		r.resp.MoreMatch, r.resp.NextPageToken = true, keys.sealPage(replayBinding(req), r.run.Next)
 	}
-	r.resp.MoreMatch = r.more
 	return r.resp, r.nothing()
 }
 
 // selectionHash names what a run is about.
 func selectionHash(req *pb.ReplayEventsRequest) idem.ID {
-	what := &pb.ReplayEventsRequest{Selection: req.GetSelection(), MaxEvents: req.GetMaxEvents(), IncludeProcessed: req.GetIncludeProcessed()}
-	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(what) // it was a valid message a moment ago
-	sum := sha256.Sum256(b)
-	return idem.ID(sum[:16])
+	return hashOf(&pb.ReplayEventsRequest{
+		Selection: req.GetSelection(), MaxEvents: req.GetMaxEvents(), IncludeProcessed: req.GetIncludeProcessed(),
+		ToConsumer: req.GetToConsumer(), PageToken: req.GetPageToken(),
+	})
 }
 
-// begin finds the run of the request, or selects its events and stores it.
-func (r *replay) begin(ctx context.Context) error {
+// do finds the run of the request, or selects its events and stores it, and carries it out.
+func (r *replay) do(ctx context.Context) error {
 	run, known, err := r.store.ReplayRun(ctx, r.req.GetNamespace(), r.req.GetRequestId())
 	if err != nil {
 		return err
@@ -73,133 +109,91 @@ func (r *replay) begin(ctx context.Context) error {
 		if err := r.choose(ctx); err != nil {
 			return err
 		}
-		if wait, ok := r.replays.take(r.req.GetNamespace(), len(r.ids)); !ok {
+		if wait, ok := r.replays.take(r.req.GetNamespace(), len(r.run.Events)); !ok {
 			return &refusal{
 				reason: pb.ErrorReason_ERROR_REASON_OVERLOADED, retry: wait,
 				message: fmt.Sprintf("at most %d events a minute are replayed in a namespace", replaysPerMinute),
 			}
 		}
-		run, err = r.store.StoreReplayRun(ctx, storage.ReplayRun{
-			Namespace: r.req.GetNamespace(), RequestID: r.req.GetRequestId(), Request: r.hash, Events: r.ids,
-		})
-		if err != nil {
+		if run, err = r.store.StoreReplayRun(ctx, r.run); err != nil {
 			return err
 		}
 	}
-	if run.Request != r.hash {
+	if run.Request != r.run.Request {
 		return invalid("request_id", "value names a run of another selection")
 	}
-	if r.ids = run.Events; known {
-		r.keys, err = r.store.Keys(ctx, r.ids)
+	r.run = run
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	return r.carryOut(ctx)
+}
+
+// read reads the records of the run's events.
+func (r *replay) read(ctx context.Context) (err error) {
+	r.known, err = r.store.Records(ctx, r.run.Events)
+	for id, v := range r.known {
+		r.keys[id] = v.Event.Key
 	}
 	return err
 }
 
-// choose selects the events of a new run.
-func (r *replay) choose(ctx context.Context) error {
-	if named, ok := r.req.GetSelection().(*pb.ReplayEventsRequest_Events); ok {
-		for _, t := range named.Events.GetTargets() {
-			r.add(keyOf(r.req.GetNamespace(), t.GetConsumer(), t.GetEvent()))
-		}
-		if len(r.ids) > r.most() {
-			return invalid("max_events", "value is less than the events named")
-		}
+// record is what was read of an event, nil where there is none.
+func (r *replay) record(id idem.ID) *storage.View {
+	v, ok := r.known[id]
+	if !ok {
 		return nil
 	}
-	return r.search(ctx, func(v *storage.View) { r.add(v.Event.Key) })
+	return &v
 }
 
-func (r *replay) add(k idem.EventKey) {
-	if id := k.ID(); r.keys[id] != k {
-		r.ids, r.keys[id] = append(r.ids, id), k
-	}
-}
-
-// most is how many events the run may have.
-func (r *replay) most() int {
-	if n := int(r.req.GetMaxEvents()); n != 0 {
-		return n
-	}
-	return defaultReplays
-}
-
-// search goes through the list of the filter.
-func (r *replay) search(ctx context.Context, found func(*storage.View)) error {
-	q := listQuery(r.req.GetNamespace(), r.req.GetFilter())
-	n := 0
-	for range replayPages {
-		page, err := r.store.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Views {
-			switch v := &page.Views[i]; {
-			case !r.eligible(v.Event):
-			case n == r.most():
-				r.more = true
-				return nil
-			default:
-				n++
-				found(v)
-			}
-		}
-		if r.more = page.More; !page.More {
-			break
-		}
-		q.After = page.Next
-	}
-	if n == 0 {
-		return notReplayable(r.more)
-	}
-	return nil
-}
-
-func notReplayable(more bool) error {
-	message := "no event matches that could be replayed"
-	if more {
-		message += ", among those that one call looks at: narrow the filter"
-	}
-	return &refusal{reason: pb.ErrorReason_ERROR_REASON_NOT_FOUND, message: message}
-}
-
-// eligible reports whether an event that a filter has found is taken into the run.
-func (r *replay) eligible(e *idem.Event) bool {
-	return e.State.Finished() && !e.Replay && (r.req.GetIncludeProcessed() || e.State != idem.Processed)
-}
-
-func (r *replay) command(ctx context.Context, id idem.ID) *idem.Replay {
-	return &idem.Replay{
-		Event: id, RequestID: r.req.GetRequestId(), Unprocessed: !r.req.GetIncludeProcessed(), Who: identityOf(ctx).Name(), Why: r.req.GetWhy(),
-	}
-}
-
-// carryOut replays the run's events, each for itself.
+// carryOut does the run's events, each for itself.
 func (r *replay) carryOut(ctx context.Context) error {
-	cmds := make([]idem.Command, len(r.ids))
-	for i, id := range r.ids {
-		cmds[i] = r.command(ctx, id)
+	var cmds []idem.Command
+	refused := make([]*idem.Error, len(r.run.Events))
+	for i, id := range r.run.Events {
+		c, no := r.kind.command(ctx, id, r.record(id))
+		if refused[i] = no; no == nil {
+			cmds = append(cmds, c)
+		}
 	}
 	started := time.Now()
 	results := r.store.DoAll(ctx, cmds)
 	var failed error
-	for i, res := range results {
-		a, err := decided[*idem.EndAnswer](ctx, r.core, cmds[i], res, started)
-		failed = errors.Join(failed, r.result(ctx, r.ids[i], a, err))
+	n := 0
+	for i, id := range r.run.Events {
+		if refused[i] != nil {
+			_ = r.result(ctx, id, false, refused[i]) // the rules refuse it
+			continue
+		}
+		already, err := r.answered(ctx, cmds[n], results[n], started)
+		failed = errors.Join(failed, r.result(ctx, id, already, err))
+		n++
 	}
-	if r.resp.GetStarted()+r.resp.GetAlreadyStarted()+r.resp.GetRefused() == 0 {
+	if r.resp.GetStarted()+r.resp.GetAlreadyStarted()+r.resp.GetAlreadyReceived()+r.resp.GetRefused() == 0 {
 		return failed
 	}
 	return nil
 }
 
+// answered is whether this run had done it before.
+func (r *replay) answered(ctx context.Context, c idem.Command, res storage.Result, started time.Time) (already bool, err error) {
+	if _, fill := c.(*idem.Receive); fill {
+		a, err := decided[*idem.ReceiveAnswer](ctx, r.core, c, res, started)
+		return err == nil && a.Repeated, err
+	}
+	a, err := decided[*idem.EndAnswer](ctx, r.core, c, res, started)
+	return err == nil && a.Already, err
+}
+
 // result tells what became of one event. It returns the error of one that could not be
 // reached.
-func (r *replay) result(ctx context.Context, id idem.ID, a *idem.EndAnswer, err error) error {
-	x := &pb.ReplayResult{Event: fromKey(r.keys[id])}
+func (r *replay) result(ctx context.Context, id idem.ID, already bool, err error) error {
+	x := &pb.ReplayResult{Event: fromKey(r.kind.key(r.keys[id]))}
 	var rule *idem.Error
 	var failed error
 	switch {
-	case err == nil && a.Already:
+	case err == nil && already:
 		x.Outcome = pb.ReplayOutcome_REPLAY_OUTCOME_ALREADY_STARTED
 		r.resp.AlreadyStarted++
 	case err == nil:
@@ -210,9 +204,15 @@ func (r *replay) result(ctx context.Context, id idem.ID, a *idem.EndAnswer, err 
 		if rule.Code == idem.CodeReplayRefused && len(rule.Names) > 0 {
 			x.Reason = rule.Names[0]
 		}
+		if x.GetReason() == idem.ReplayReceived {
+			x.Outcome, x.Reason = pb.ReplayOutcome_REPLAY_OUTCOME_ALREADY_RECEIVED, ""
+			r.resp.AlreadyReceived++
+			break
+		}
 		r.resp.Refused++
 	default:
 		failed = err
+		r.resp.Failed++
 		x.Outcome, x.Error = pb.ReplayOutcome_REPLAY_OUTCOME_FAILED, refuse(ctx, r.log, err).item()
 		x.Reason = x.GetError().GetReason()
 	}
@@ -228,12 +228,17 @@ func (r *replay) result(ctx context.Context, id idem.ID, a *idem.EndAnswer, err 
 
 // nothing is the refusal of a run that started nothing, and had started nothing before.
 func (r *replay) nothing() error {
-	if r.resp.GetStarted()+r.resp.GetAlreadyStarted() > 0 || r.resp.GetRefused() == 0 {
+	if r.resp.GetDryRun() || r.resp.GetStarted()+r.resp.GetAlreadyStarted() > 0 || r.resp.GetRefused()+r.resp.GetAlreadyReceived() == 0 {
 		return nil
 	}
 	counts := map[string]int{}
 	for _, x := range r.resp.GetResults() {
-		counts[x.GetReason()]++
+		if x.GetOutcome() == pb.ReplayOutcome_REPLAY_OUTCOME_REFUSED {
+			counts[x.GetReason()]++
+		}
+	}
+	if n := int(r.resp.GetAlreadyReceived()); n > 0 {
+		counts[idem.ReplayReceived] = n
 	}
 	var said []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
@@ -246,49 +251,38 @@ func (r *replay) nothing() error {
 	if len(counts) == 1 && counts[string(idem.CodeNotFound)] > 0 {
 		no.reason = pb.ErrorReason_ERROR_REASON_NOT_FOUND
 	}
-	return no
+	return r.further(no)
 }
 
-// tell says what a run would do.
-func (r *replay) tell(ctx context.Context) (*pb.ReplayEventsResponse, error) {
-	dry := func(id idem.ID, v *storage.View) {
-		w := &idem.World{}
-		if v != nil {
-			w.Now, w.Event = v.Now, v.Event
+// dry says what a run would do.
+func (r *replay) dry(ctx context.Context) error {
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	for _, id := range r.run.Events {
+		v := r.record(id)
+		c, no := r.kind.command(ctx, id, v)
+		already := false
+		if no == nil {
+			w, p, err := r.kind.world(ctx, v)
+			if err != nil {
+				return err
+			}
+			d := idem.Decide(w, c, p)
+			if no = d.Err; no == nil {
+				a, ok := d.Answer.(*idem.EndAnswer)
+				fill, _ := d.Answer.(*idem.ReceiveAnswer)
+				already = ok && a.Already || fill != nil && fill.Repeated
+			}
 		}
-		d := idem.Decide(w, r.command(ctx, id), idem.DefaultPolicy())
-		a, _ := d.Answer.(*idem.EndAnswer)
 		var err error
-		if d.Err != nil {
-			err = d.Err
+		if no != nil {
+			err = no
 		}
-		_ = r.result(ctx, id, a, err) // the rules alone refuse it
+		_ = r.result(ctx, id, already, err) // the rules alone refuse it
 	}
-	named, ok := r.req.GetSelection().(*pb.ReplayEventsRequest_Events)
-	if !ok {
-		err := r.search(ctx, func(v *storage.View) {
-			r.add(v.Event.Key)
-			dry(v.Event.Key.ID(), v)
-		})
-		r.resp.MoreMatch = r.more
-		return r.resp, err
-	}
-	for _, t := range named.Events.GetTargets() {
-		k := keyOf(r.req.GetNamespace(), t.GetConsumer(), t.GetEvent())
-		if r.keys[k.ID()] == k {
-			continue
-		}
-		r.add(k)
-		found, err := r.store.Events(ctx, k.Namespace, k.Source, k.EventID)
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(found.Views, func(v storage.View) bool { return v.Event != nil && v.Event.Key == k })
-		if i < 0 {
-			dry(k.ID(), nil)
-		} else {
-			dry(k.ID(), &found.Views[i])
-		}
-	}
-	return r.resp, nil
+	return nil
 }

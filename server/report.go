@@ -137,6 +137,9 @@ func callName(cmd idem.Command) string {
 		}
 		return "ClaimEvent"
 	case *idem.Receive:
+		if c.Backfill != nil {
+			return "ReplayEvents"
+		}
 		return "ReceiveEvent"
 	case *idem.Complete:
 		return "CompleteEvent"

@@ -79,8 +79,8 @@ type Reader interface {
 	List(ctx context.Context, q ListQuery) (Listed, error)
 	// ReplayRun is the run that a request has begun; ok is false for none.
 	ReplayRun(ctx context.Context, namespace, requestID string) (run ReplayRun, ok bool, err error)
-	// Keys are the keys of event records, where there is one.
-	Keys(ctx context.Context, ids []idem.ID) (map[idem.ID]idem.EventKey, error)
+	// Records are event records, of those IDs that have one: views without what hangs on them.
+	Records(ctx context.Context, ids []idem.ID) (map[idem.ID]View, error)
 	// Payload is the stored payload of an event; ok is false where none is stored.
 	Payload(ctx context.Context, ref idem.EventRef) (payload []byte, ok bool, err error)
 	// Payloads are the stored payloads of several events, of those that have one.

@@ -13,6 +13,9 @@ type ReplayRun struct {
 	RequestID string
 	Request   idem.ID   // the hash of what was asked for
 	Events    []idem.ID // the records, at most [MaxReplayed]
+	Received  int       // of a backfill: what its search has passed over because the consumer had it
+	More      bool      // another run goes on behind Next
+	Next      Cursor
 }
 
 // MaxReplayed bounds the events of a run.

@@ -93,3 +93,74 @@ func TestOperatorsAtTheCommandLine(t *testing.T) {
 	runs(exitOK, "Replays started: 1 of 1", "replay", "evt_dead_0", "--why", "mended", "--include-processed")
 	runs(exitFailed, "Replays started: 1 of 2, 1 refused", "replay", "evt_held", "evt_dead_1", "--why", "mended", "--include-processed")
 }
+
+// A consumer that is new gets what came before it: a dry run first, then the run, then its
+// worker has the events, flagged as a replay.
+func TestReplayToAnotherConsumer(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "--ephemeral")
+	c := dial(t, p.addr)
+	vars := map[string]string{"IDEMSVC_ADDRESS": p.addr}
+	runs := func(code int, said string, args ...string) string {
+		t.Helper()
+		o := idemsvcRun(t, vars, append([]string{"replay"}, args...)...)
+		if o.code != code || !strings.Contains(o.stdout+o.stderr, said) {
+			t.Errorf("%q: code %d\n%s%s", args, o.code, o.stdout, o.stderr)
+		}
+		return o.stdout
+	}
+	for i := range 4 {
+		req := &pb.ReceiveEventRequest{
+			Namespace: "dev", Consumers: []string{"billing", "audit"},
+			Event: &pb.Event{Source: "stripe", EventId: fmt.Sprint("evt_", i), Type: "invoice.paid", Body: &pb.Event_Payload{Payload: []byte("{}")}},
+		}
+		if _, err := c.Idempotency().ReceiveEvent(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquired := func() []*pb.AcquiredEvent {
+		t.Helper()
+		got, err := c.Idempotency().AcquireEvents(t.Context(), &pb.AcquireEventsRequest{Namespace: "dev", Consumer: "ledger", Claimant: "worker-" + fmt.Sprint(time.Now().UnixNano()), MaxEvents: 10, WantPayload: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.GetEvents()
+	}
+
+	runs(exitOK, "Would be received for ledger: 4 of 4; nothing was changed", "--to-consumer", "ledger", "--consumer", "audit")
+	if got := acquired(); len(got) != 0 {
+		t.Fatalf("the dry run changed something: %v", got)
+	}
+	runs(exitOK, "Received for ledger: 1 of 1; its workers claim them.", "evt_0", "--to-consumer", "ledger", "--why", "new here", "--request-id", "r0")
+	runs(exitOK, "Received for ledger: 0 of 1, 1 had been started by this request", "evt_0", "--to-consumer", "ledger", "--why", "new here", "--request-id", "r0")
+	runs(exitFailed, "ALREADY_RECEIVED", "evt_0", "--to-consumer", "ledger", "--why", "new here")
+
+	args := []string{"--to-consumer", "ledger", "--consumer", "billing", "--why", "new here", "--yes", "--max", "2"}
+	out := runs(exitOK, "Received for ledger: 2 of 2", args...)
+	_, token, found := strings.Cut(out, "go on with --page-token ")
+	if !found {
+		t.Fatalf("it does not say where to go on: %s", out)
+	}
+	runs(exitOK, "Received for ledger: 1 of 1", append(args, "--page-token", strings.TrimSpace(token))...)
+	runs(exitUsage, "base64", append(args, "--page-token", "*")...)
+	runs(exitFailed, "ALREADY_RECEIVED", args...)
+	runs(exitNotFound, "", append(args, "--type", "none")...)
+	runs(exitFailed, "include_processed", append(args, "--include-processed")...)
+
+	// Where a run starts nothing, the refusal tells where the next one goes on.
+	rules := []*pb.Policy{{Match: &pb.PolicyMatch{Consumer: "mailer"}, Signature: pb.SignatureRule_SIGNATURE_RULE_REQUIRED}}
+	if _, err := c.Operations().ApplyPolicies(t.Context(), &pb.ApplyPoliciesRequest{Namespace: "dev", Policies: rules, Why: "careful"}); err != nil {
+		t.Fatal(err)
+	}
+	runs(exitFailed, "here: --page-token ", "--to-consumer", "mailer", "--consumer", "billing", "--why", "new here", "--yes", "--max", "1")
+
+	got := acquired()
+	if len(got) != 4 {
+		t.Errorf("%d events", len(got))
+	}
+	for _, x := range got {
+		if !x.GetClaim().GetIsReplay() || string(x.GetClaim().GetPayload()) != "{}" {
+			t.Errorf("%v", x)
+		}
+	}
+}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -16,6 +19,8 @@ type replayConfig struct {
 	decisionConfig
 	filterConfig
 	most           int
+	toConsumer     string
+	page           []byte
 	processed, yes bool
 	dryRun, asJSON bool
 }
@@ -26,6 +31,9 @@ func (c *cli) replay() (settings, action) {
 	s = append(s, cfg.filterConfig.settings()...)
 	s = append(s, settings{
 		{flag: "max", arg: "N", def: "100", set: number(&cfg.most, 1, 1000), doc: "How many events at most."},
+		{flag: "to-consumer", arg: "NAME", set: text(&cfg.toConsumer), doc: "Have this consumer work on the events, as on its first ones. What it has a record of is left alone. " +
+			"A filter means the seven days before --until, or before now, unless --from is given, and may be empty; --consumer says whose records the events are taken from."},
+		{flag: "page-token", arg: "TOKEN", set: base64Bytes(&cfg.page), doc: "Go on where a run with the same filter has ended, which tells it when more may match. Times in the filter must be given as times then, not as how long ago."},
 		{flag: "include-processed", set: toggle(&cfg.processed), doc: "Replay what has been processed, too."},
 		{flag: "dry-run", set: toggle(&cfg.dryRun), doc: "Only tell what would be replayed. With a filter that is so until --yes is given."},
 		{flag: "yes", set: toggle(&cfg.yes), doc: "Replay what the filter finds."},
@@ -55,7 +63,7 @@ func (c *cli) replay() (settings, action) {
 		}
 		resp, err := client.Operations().ReplayEvents(ctx, req)
 		if err != nil {
-			return cfg.advise(cfg.repeatable(fmt.Errorf("%s: %w", cfg.namespace, err)))
+			return cfg.advise(cfg.repeatable(further(fmt.Errorf("%s: %w", cfg.namespace, err))))
 		}
 		return c.showReplay(cfg, resp)
 	}
@@ -67,8 +75,9 @@ func (cfg *replayConfig) ask(ctx context.Context, client *idemsvc.Client, ids []
 		Namespace: cfg.namespace, RequestId: cfg.request, Why: cfg.why, DryRun: cfg.dryRun, IncludeProcessed: cfg.processed,
 		MaxEvents: int32(cfg.most), //nolint:gosec // bounded
 	}
+	req.ToConsumer, req.PageToken = cfg.toConsumer, cfg.page
 	if len(ids) == 0 {
-		if len(cfg.states) == 0 && !cfg.selects() {
+		if len(cfg.states) == 0 && !cfg.selects() && cfg.toConsumer == "" {
 			return nil, usageError{errors.New("name events, or a filter such as --state dead-lettered")}
 		}
 		filter, err := cfg.filter()
@@ -78,7 +87,7 @@ func (cfg *replayConfig) ask(ctx context.Context, client *idemsvc.Client, ids []
 	}
 	sel := &pb.ReplaySelection{}
 	for _, id := range ids {
-		t, err := findTarget(ctx, client, cfg.namespace, cfg.source, cfg.consumer, id)
+		t, err := cfg.target(ctx, client, id)
 		if err != nil {
 			return nil, fmt.Errorf("%s in %s: %w", id, cfg.namespace, err)
 		}
@@ -88,15 +97,62 @@ func (cfg *replayConfig) ask(ctx context.Context, client *idemsvc.Client, ids []
 	return req, nil
 }
 
+// target is the record of an event that is meant. For another consumer, all records of an
+// event are as good.
+func (cfg *replayConfig) target(ctx context.Context, client *idemsvc.Client, id string) (*pb.ReplayTarget, error) {
+	if cfg.toConsumer == "" {
+		return findTarget(ctx, client, cfg.namespace, cfg.source, cfg.consumer, id)
+	}
+	found, err := findTargets(ctx, client, cfg.namespace, cfg.source, cfg.consumer, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range found[1:] {
+		if t.GetEvent().GetSource() != found[0].GetEvent().GetSource() {
+			return nil, nameOne(found)
+		}
+	}
+	// The same one in a repeat, when the consumer has its own.
+	return slices.MinFunc(found, func(a, b *pb.ReplayTarget) int {
+		switch cfg.toConsumer {
+		case b.GetConsumer():
+			return -1
+		case a.GetConsumer():
+			return 1
+		default:
+			return strings.Compare(a.GetConsumer(), b.GetConsumer())
+		}
+	}), nil
+}
+
+// further adds to a refusal where another run goes on.
+func further(err error) error {
+	var told *idemsvc.Error
+	if errors.As(err, &told) && told.Metadata["next_page_token"] != "" {
+		return fmt.Errorf("%w\nhere: --page-token %s", err, told.Metadata["next_page_token"])
+	}
+	return err
+}
+
+// base64Bytes is bytes as people copy them.
+func base64Bytes(v *[]byte) func(string) error {
+	return func(s string) (err error) {
+		if *v, err = base64.StdEncoding.DecodeString(s); err != nil {
+			return errors.New("must be in base64")
+		}
+		return nil
+	}
+}
+
 // showReplay prints what became of a run, the verdict first.
 func (c *cli) showReplay(cfg *replayConfig, resp *pb.ReplayEventsResponse) error {
-	failed := resp.GetSelected() - resp.GetStarted() - resp.GetAlreadyStarted() - resp.GetRefused()
+	failed := resp.GetFailed()
 	if cfg.asJSON {
 		if _, err := fmt.Fprintln(c.stdout, protojson.MarshalOptions{Multiline: true, UseProtoNames: true}.Format(resp)); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintln(c.stdout, replayVerdict(resp))
+		fmt.Fprintln(c.stdout, cfg.verdict(resp))
 		for _, x := range resp.GetResults() {
 			line := fmt.Sprintf("%s from %s for %s: %s", safe(x.GetEvent().GetEventId()), safe(x.GetEvent().GetSource()), safe(x.GetEvent().GetConsumer()),
 				word(x.GetOutcome().String(), "REPLAY_OUTCOME_"))
@@ -104,6 +160,9 @@ func (c *cli) showReplay(cfg *replayConfig, resp *pb.ReplayEventsResponse) error
 				line += " (" + safe(x.GetReason()) + ")"
 			}
 			fmt.Fprintln(c.stdout, line)
+		}
+		if resp.GetMoreMatch() && len(resp.GetNextPageToken()) > 0 {
+			fmt.Fprintf(c.stdout, "go on with --page-token %s\n", base64.StdEncoding.EncodeToString(resp.GetNextPageToken()))
 		}
 	}
 	if n := resp.GetRefused() + failed; n > 0 && !resp.GetDryRun() {
@@ -116,13 +175,24 @@ func (c *cli) showReplay(cfg *replayConfig, resp *pb.ReplayEventsResponse) error
 	return nil
 }
 
-func replayVerdict(resp *pb.ReplayEventsResponse) string {
+func (cfg *replayConfig) verdict(resp *pb.ReplayEventsResponse) string {
 	said := fmt.Sprintf("Replays started: %d of %d", resp.GetStarted(), resp.GetSelected())
+	done := "consumers that accept replays claim them."
+	would := "Would replay"
+	if cfg.toConsumer != "" {
+		said = fmt.Sprintf("Received for %s: %d of %d", safe(cfg.toConsumer), resp.GetStarted(), resp.GetSelected())
+		done = "its workers claim them."
+		would = fmt.Sprintf("Would be received for %s:", safe(cfg.toConsumer))
+	}
 	if resp.GetDryRun() {
-		said = fmt.Sprintf("Would replay %d of %d", resp.GetStarted(), resp.GetSelected())
+		said = fmt.Sprintf("%s %d of %d", would, resp.GetStarted(), resp.GetSelected())
+		done = "nothing was changed: --yes (or no --dry-run) does it."
 	}
 	if n := resp.GetAlreadyStarted(); n > 0 {
 		said += fmt.Sprintf(", %d had been started by this request", n)
+	}
+	if n := resp.GetAlreadyReceived(); n > 0 {
+		said += fmt.Sprintf(", %d it has already", n)
 	}
 	if n := resp.GetRefused(); n > 0 {
 		said += fmt.Sprintf(", %d refused", n)
@@ -130,8 +200,5 @@ func replayVerdict(resp *pb.ReplayEventsResponse) string {
 	if resp.GetMoreMatch() {
 		said += "; more may match"
 	}
-	if resp.GetDryRun() {
-		return said + "; nothing was changed: --yes (or no --dry-run) does it."
-	}
-	return said + "; consumers that accept replays claim them."
+	return said + "; " + done
 }

@@ -24,9 +24,10 @@ func (c *cli) resolveCommands() []command {
 			prepare: c.resolve,
 		},
 		{
-			name: "replay", args: "[ID...]", brief: "Run finished events again: named ones, or those that a filter finds",
+			name: "replay", args: "[ID...]", brief: "Run finished events again, or have another consumer work on events",
 			about: "Named events are replayed at once. With a filter it tells what would be replayed, until --yes is given. Finished side effects stay done. Without " +
-				"--include-processed, what has been processed is not replayed. A replay is claimed only by consumers that accept replays. Ends with code 1 when anything " +
+				"--include-processed, what has been processed is not replayed. A replay is claimed only by consumers that accept replays. With --to-consumer, " +
+				"events in any state are received for a consumer that had not been there when they came. Ends with code 1 when anything " +
 				"could not be replayed. Needs a token of the role operator or admin where the server has tokens.",
 			prepare: c.replay,
 		},
@@ -192,29 +193,44 @@ func (cfg *resolveConfig) resolveEffect(ctx context.Context, c *cli, client *ide
 
 // findTarget completes the name of an event's processing where only one is possible.
 func findTarget(ctx context.Context, client *idemsvc.Client, namespace, source, consumer, id string) (*pb.ReplayTarget, error) {
+	found, err := findTargets(ctx, client, namespace, source, consumer, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return nil, nameOne(found)
+}
+
+// nameOne is the error where an ID alone does not say which record is meant.
+func nameOne(found []*pb.ReplayTarget) error {
+	names := make([]string, len(found))
+	for i, t := range found {
+		names[i] = fmt.Sprintf("--source %s --consumer %s", safe(t.GetEvent().GetSource()), safe(t.GetConsumer()))
+	}
+	return usageError{fmt.Errorf("there are several, name one:\n%s", strings.Join(names, "\n"))}
+}
+
+// findTargets finds the records of an event, at least one.
+func findTargets(ctx context.Context, client *idemsvc.Client, namespace, source, consumer, id string) ([]*pb.ReplayTarget, error) {
 	if source != "" && consumer != "" {
-		return &pb.ReplayTarget{Consumer: consumer, Event: &pb.EventRef{Source: source, EventId: id}}, nil
+		return []*pb.ReplayTarget{{Consumer: consumer, Event: &pb.EventRef{Source: source, EventId: id}}}, nil
 	}
 	resp, err := client.Operations().GetEvent(ctx, &pb.GetEventRequest{Namespace: namespace, Source: source, EventId: id})
 	if err != nil {
 		return nil, err
 	}
 	var found []*pb.ReplayTarget
-	var names []string
 	for _, e := range resp.GetEvents() {
 		for _, x := range e.GetConsumers() {
 			if consumer == "" || x.GetConsumer() == consumer {
 				found = append(found, &pb.ReplayTarget{Consumer: x.GetConsumer(), Event: &pb.EventRef{Source: e.GetEvent().GetSource(), EventId: id}})
-				names = append(names, fmt.Sprintf("--source %s --consumer %s", safe(e.GetEvent().GetSource()), safe(x.GetConsumer())))
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		return nil, notFound{errors.New("no consumer of this name has claimed it")}
-	case 1:
-		return found[0], nil
-	default:
-		return nil, usageError{fmt.Errorf("there are several, name one:\n%s", strings.Join(names, "\n"))}
 	}
+	return found, nil
 }

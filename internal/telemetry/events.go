@@ -67,9 +67,9 @@ func (e *Events) Answered(ctx context.Context, namespace, consumer string, cmd i
 			e.attempts.Add(ctx, 1, namespace, consumer, cause(c, a))
 		}
 	case *idem.ReceiveAnswer:
-		if c, ok := cmd.(*idem.Receive); ok && !a.Repeated {
-			ns, source := e.sources.Of(c.Key.Namespace, c.Key.Source)
-			e.deliveries.Add(ctx, 1, ns, source, c.Facts.Kind.String(), a.Disposition().String())
+		if x, brought := idem.ArrivalOf(cmd); brought && !a.Repeated {
+			ns, source := e.sources.Of(x.Key.Namespace, x.Key.Source)
+			e.deliveries.Add(ctx, 1, ns, source, x.Facts.Kind.String(), a.Disposition().String())
 		}
 	case *idem.EndAnswer:
 		if a.Already {
@@ -89,7 +89,7 @@ func (e *Events) Answered(ctx context.Context, namespace, consumer string, cmd i
 // cause is why an attempt was made.
 func cause(c *idem.Claim, a *idem.ClaimAnswer) string {
 	switch {
-	case a.Event != nil && a.Event.Replay:
+	case a.Event != nil && a.Event.IsReplay():
 		return "replay"
 	case a.Fresh || a.Event == nil || a.Event.Total <= 1:
 		return "first"

@@ -40,17 +40,18 @@ func (s *Store) ReplayRun(ctx context.Context, namespace, requestID string) (run
 	return run, ok, nil
 }
 
-// Keys implements [storage.Reader].
-func (s *Store) Keys(ctx context.Context, ids []idem.ID) (map[idem.ID]idem.EventKey, error) {
+// Records implements [storage.Reader].
+func (s *Store) Records(ctx context.Context, ids []idem.ID) (map[idem.ID]storage.View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[idem.ID]idem.EventKey{}
+	now := s.clock()
+	out := map[idem.ID]storage.View{}
 	for _, id := range ids {
 		if e := s.events[id]; e != nil {
-			out[id] = e.Key
+			out[id] = storage.View{Event: cloneEvent(s.settled(e, now)), Now: now}
 		}
 	}
 	return out, nil

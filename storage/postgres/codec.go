@@ -341,6 +341,7 @@ func encodeDetail(e *idem.Event) []byte {
 	putDecided(w, 41, e.Decided)
 	w.Bytes(42, idBytes(e.CarriedBy))
 	w.Bool(43, e.GrantReplay)
+	w.Bool(44, e.Backfill)
 	return w.Out()
 }
 
@@ -448,6 +449,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.Decided = append(e.Decided, getDecided(f.Sub()))
 	case 43:
 		e.GrantReplay = f.Bool()
+	case 44:
+		e.Backfill = f.Bool()
 	}
 }
 

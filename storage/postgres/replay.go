@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,7 +19,13 @@ func (s *Store) StoreReplayRun(ctx context.Context, run storage.ReplayRun) (stor
 	}
 	b := &pgx.Batch{}
 	b.Queue(sqlBegin).Exec(nothing)
-	b.Queue(sqlReplayStore, run.Namespace, run.RequestID, run.Request[:], events).Exec(nothing)
+	var at *time.Time
+	var behind *[16]byte
+	if run.More {
+		t, id := run.Next.At.Time(), [16]byte(run.Next.ID)
+		at, behind = &t, &id
+	}
+	b.Queue(sqlReplayStore, run.Namespace, run.RequestID, run.Request[:], events, run.Received, at, behind).Exec(nothing)
 	b.Queue(sqlReplayFind, run.Namespace, run.RequestID).Query((&storedRun{run: &run}).scan)
 	return run, outside(s.send(ctx, b))
 }
@@ -44,9 +50,15 @@ type storedRun struct {
 func (f *storedRun) scan(rows pgx.Rows) error {
 	var request []byte
 	var events [][16]byte
-	_, err := pgx.ForEachRow(rows, []any{&request, &events}, func() error {
+	var at *time.Time
+	var behind *[16]byte
+	_, err := pgx.ForEachRow(rows, []any{&request, &events, &f.run.Received, &at, &behind}, func() error {
 		f.ok = true
 		f.run.Request = id16(request)
+		f.run.More, f.run.Next = behind != nil, storage.Cursor{}
+		if f.run.More {
+			f.run.Next = storage.Cursor{At: idem.InstantOf(*at), ID: *behind}
+		}
 		f.run.Events = make([]idem.ID, len(events))
 		for i, id := range events {
 			f.run.Events[i] = id
@@ -56,11 +68,23 @@ func (f *storedRun) scan(rows pgx.Rows) error {
 	return err
 }
 
-// Keys implements [storage.Reader].
-func (s *Store) Keys(ctx context.Context, ids []idem.ID) (map[idem.ID]idem.EventKey, error) {
-	list := make([][16]byte, 0, len(ids))
-	for _, id := range ids {
-		list = append(list, id)
+// Records implements [storage.Reader].
+func (s *Store) Records(ctx context.Context, ids []idem.ID) (map[idem.ID]storage.View, error) {
+	out := map[idem.ID]storage.View{}
+	if len(ids) == 0 {
+		return out, nil
 	}
-	return s.keysOf(ctx, slices.Compact(list))
+	info, err := s.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]place, len(ids))
+	for i, id := range ids {
+		places[i].ID = id
+	}
+	records, damaged, err := s.records(ctx, places)
+	for id, e := range records {
+		out[id] = storage.View{Event: idem.Settled(e, info.Now, s.policyOfEvent(e)), Now: info.Now, Damaged: damaged[id]}
+	}
+	return out, err
 }

@@ -181,7 +181,7 @@ func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
 
 func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
-	// Output: 5
+	// Output: 6
 }
 
 // Claims of events that another replica knows are read first once that is what they mostly

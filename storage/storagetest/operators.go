@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ var operators = []test{
 	{"Operators/ReplayOfTheDead", operatorReplayDead},
 	{"Operators/ReplayOfTheUnprocessed", operatorReplayUnprocessed},
 	{"Operators/ReplayRuns", operatorRuns},
+	{"Operators/Backfill", operatorBackfill},
+	{"Operators/BackfillRace", operatorBackfillRace},
+	{"Operators/BackfillOrdered", operatorBackfillOrdered},
 	{"Operators/DecidedOnce", operatorDecidedOnce},
 	{"Operators/Effects", operatorEffects},
 	{"Operators/EffectsDecidedOnce", operatorEffectsOnce},
@@ -261,24 +265,32 @@ func operatorRuns(s *site) {
 	}
 	s.grant("e")
 	s.grant("f")
-	first := storage.ReplayRun{Namespace: s.ns, RequestID: "r1", Request: newID(), Events: []idem.ID{s.key("f").ID(), s.key("e").ID()}}
+	first := storage.ReplayRun{
+		Namespace: s.ns, RequestID: "r1", Request: newID(), Events: []idem.ID{s.key("f").ID(), s.key("e").ID()},
+		Received: 7, More: true, Next: storage.Cursor{At: 1_000_000, ID: newID()},
+	}
 	for _, run := range []storage.ReplayRun{first, {Namespace: s.ns, RequestID: "r1", Request: newID(), Events: []idem.ID{newID()}}} {
 		got, err := s.b.StoreReplayRun(s.Context(), run)
-		if err != nil || got.Request != first.Request || !slices.Equal(got.Events, first.Events) {
+		if err != nil || !reflect.DeepEqual(got, first) {
 			s.Fatalf("got %+v, %v; want the first one", got, err)
 		}
 	}
 	got, ok, err := s.b.ReplayRun(s.Context(), s.ns, "r1")
-	if err != nil || !ok || got.Request != first.Request || !slices.Equal(got.Events, first.Events) {
+	if err != nil || !ok || !reflect.DeepEqual(got, first) {
 		s.Fatalf("got %+v, %v, %v", got, ok, err)
 	}
 	if _, ok, err := s.b.ReplayRun(s.Context(), s.ns+"-2", "r1"); ok || err != nil {
 		s.Errorf("a run of another namespace: %v, %v", ok, err)
 	}
-	names, err := s.b.Keys(s.Context(), append(first.Events, newID()))
-	if err != nil || len(names) != 2 || names[first.Events[1]] != s.key("e") {
-		s.Errorf("keys: got %v, %v", names, err)
+	last := storage.ReplayRun{Namespace: s.ns, RequestID: "r2", Request: newID(), Events: first.Events[:1]}
+	if got, err := s.b.StoreReplayRun(s.Context(), last); err != nil || !reflect.DeepEqual(got, last) {
+		s.Errorf("a run that none goes on behind: got %+v, %v", got, err)
 	}
+	records, err := s.b.Records(s.Context(), append(first.Events, newID()))
+	if err != nil || len(records) != 2 || records[first.Events[1]].Event.Key != s.key("e") || records[first.Events[0]].Now == 0 {
+		s.Errorf("records: got %v, %v", records, err)
+	}
+	equal(s, "state", records[first.Events[0]].Event.State, idem.Processing)
 }
 
 // operatorDecidedOnce: a request decides once, whatever becomes of the event since.

@@ -6,5 +6,5 @@ WITH old AS (
         WHERE r.created_at < clock_timestamp() - interval '35 days' ORDER BY r.created_at LIMIT 20 FOR UPDATE SKIP LOCKED) o
     WHERE r.namespace = o.namespace AND r.request_id = o.request_id
 )
-INSERT INTO idemsvc.replay_run (namespace, request_id, request, events) VALUES ($1, $2, $3, $4)
+INSERT INTO idemsvc.replay_run (namespace, request_id, request, events, received, next_at, next_id) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT DO NOTHING

@@ -513,7 +513,7 @@ type Claim struct {
 	MaxAttempts int32 `protobuf:"varint,5,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
 	// When the lease ends by the database's clock. Pace yourself by `lease` and a monotonic clock instead: your clock may be wrong.
 	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
-	// A deliberate second processing that an operator asked for.
+	// An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
 	IsReplay bool `protobuf:"varint,7,opt,name=is_replay,json=isReplay,proto3" json:"is_replay,omitempty"`
 	// Another event applied an equal version: fetch the latest state from the provider rather than applying this event's.
 	Tied bool `protobuf:"varint,8,opt,name=tied,proto3" json:"tied,omitempty"`

@@ -141,8 +141,10 @@ const (
 	// otherwise before. Nothing was changed.
 	// Do: look at the event again.
 	ErrorReason_ERROR_REASON_NOT_RESOLVABLE ErrorReason = 27
-	// FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
-	// Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+	// FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for; with
+	// to_consumer: the consumer has it already, or its policy does not let it in. Nothing was changed. The metadata entry "names" says
+	// why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED, ALREADY_RECEIVED, SELF_ORIGINATED, REJECTED_SIGNATURE. Where a filter may
+	// find more behind what was refused, the entry "next_page_token" is its page_token, in base64.
 	// Do: look at the event again; with include_processed what was processed is replayed, too.
 	ErrorReason_ERROR_REASON_REPLAY_REFUSED ErrorReason = 28
 	// FAILED_PRECONDITION. Somebody else has applied policies since the version that the change was made from. Nothing was changed.

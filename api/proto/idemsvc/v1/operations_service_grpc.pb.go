@@ -74,13 +74,17 @@ type OperationsServiceClient interface {
 	// What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
 	// refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
 	ResolveSideEffect(ctx context.Context, in *ResolveSideEffectRequest, opts ...grpc.CallOption) (*ResolveSideEffectResponse, error)
-	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+	// consumer work on them.
 	//
 	// A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
 	// deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
 	// never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
 	// events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
 	// which it is refused with OVERLOADED before anything is done.
+	//
+	// With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+	// claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
 	ReplayEvents(ctx context.Context, in *ReplayEventsRequest, opts ...grpc.CallOption) (*ReplayEventsResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -217,13 +221,17 @@ type OperationsServiceServer interface {
 	// What may be decided: UNKNOWN (also BEGUN with its lease over) as done or not_done; NOT_DONE as done; DONE as redo. Anything else is
 	// refused with NOT_RESOLVABLE and changes nothing. Journaled and repeatable as ResolveEvent.
 	ResolveSideEffect(context.Context, *ResolveSideEffectRequest) (*ResolveSideEffectResponse, error)
-	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+	// ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+	// consumer work on them.
 	//
 	// A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
 	// deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
 	// never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
 	// events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
 	// which it is refused with OVERLOADED before anything is done.
+	//
+	// With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+	// claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
 	ReplayEvents(context.Context, *ReplayEventsRequest) (*ReplayEventsResponse, error)
 	// GetServerInfo tells version, limits and features of the server. Any valid token may call it, in whichever role.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)

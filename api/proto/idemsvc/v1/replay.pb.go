@@ -38,6 +38,8 @@ const (
 	ReplayOutcome_REPLAY_OUTCOME_REFUSED ReplayOutcome = 3
 	// It could not be reached; error says why.
 	ReplayOutcome_REPLAY_OUTCOME_FAILED ReplayOutcome = 4
+	// With to_consumer: the consumer has a record of it already, which was left alone.
+	ReplayOutcome_REPLAY_OUTCOME_ALREADY_RECEIVED ReplayOutcome = 5
 )
 
 // Enum value maps for ReplayOutcome.
@@ -48,13 +50,15 @@ var (
 		2: "REPLAY_OUTCOME_ALREADY_STARTED",
 		3: "REPLAY_OUTCOME_REFUSED",
 		4: "REPLAY_OUTCOME_FAILED",
+		5: "REPLAY_OUTCOME_ALREADY_RECEIVED",
 	}
 	ReplayOutcome_value = map[string]int32{
-		"REPLAY_OUTCOME_UNSPECIFIED":     0,
-		"REPLAY_OUTCOME_STARTED":         1,
-		"REPLAY_OUTCOME_ALREADY_STARTED": 2,
-		"REPLAY_OUTCOME_REFUSED":         3,
-		"REPLAY_OUTCOME_FAILED":          4,
+		"REPLAY_OUTCOME_UNSPECIFIED":      0,
+		"REPLAY_OUTCOME_STARTED":          1,
+		"REPLAY_OUTCOME_ALREADY_STARTED":  2,
+		"REPLAY_OUTCOME_REFUSED":          3,
+		"REPLAY_OUTCOME_FAILED":           4,
+		"REPLAY_OUTCOME_ALREADY_RECEIVED": 5,
 	}
 )
 
@@ -103,14 +107,23 @@ type ReplayEventsRequest struct {
 	//	*ReplayEventsRequest_Filter
 	Selection isReplayEventsRequest_Selection `protobuf_oneof:"selection"`
 	// At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-	// request_id.
+	// request_id and its next_page_token.
 	MaxEvents int32 `protobuf:"varint,6,opt,name=max_events,json=maxEvents,proto3" json:"max_events,omitempty"`
 	// Only tell what would be replayed; nothing is changed or remembered.
 	DryRun bool `protobuf:"varint,7,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// Replay what has been processed, too. Without it such an event is refused with the reason ALREADY_PROCESSED.
 	IncludeProcessed bool `protobuf:"varint,8,opt,name=include_processed,json=includeProcessed,proto3" json:"include_processed,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+	// for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+	// Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+	// first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+	// most 512 bytes, UTF-8, no NUL, not only white space.
+	ToConsumer string `protobuf:"bytes,9,opt,name=to_consumer,json=toConsumer,proto3" json:"to_consumer,omitempty"`
+	// With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+	// Empty for the beginning. At most 256 bytes.
+	PageToken     []byte `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReplayEventsRequest) Reset() {
@@ -210,6 +223,20 @@ func (x *ReplayEventsRequest) GetIncludeProcessed() bool {
 	return false
 }
 
+func (x *ReplayEventsRequest) GetToConsumer() string {
+	if x != nil {
+		return x.ToConsumer
+	}
+	return ""
+}
+
+func (x *ReplayEventsRequest) GetPageToken() []byte {
+	if x != nil {
+		return x.PageToken
+	}
+	return nil
+}
+
 type isReplayEventsRequest_Selection interface {
 	isReplayEventsRequest_Selection()
 }
@@ -221,7 +248,8 @@ type ReplayEventsRequest_Events struct {
 
 type ReplayEventsRequest_Filter struct {
 	// Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-	// without include_processed those that were processed, are passed over.
+	// without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+	// filter may be empty.
 	Filter *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3,oneof"`
 }
 
@@ -348,7 +376,14 @@ type ReplayEventsResponse struct {
 	// Events of the run that are not in results, because the reply had no room.
 	ResultsOmitted int32 `protobuf:"varint,7,opt,name=results_omitted,json=resultsOmitted,proto3" json:"results_omitted,omitempty"`
 	// Nothing was changed: dry_run.
-	DryRun        bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+	// selected and results.
+	AlreadyReceived int32 `protobuf:"varint,9,opt,name=already_received,json=alreadyReceived,proto3" json:"already_received,omitempty"`
+	// With more_match: where another run goes on. Absent where events were named.
+	NextPageToken []byte `protobuf:"bytes,10,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Events that could not be reached; repeating the call with the same request_id goes on with them.
+	Failed        int32 `protobuf:"varint,11,opt,name=failed,proto3" json:"failed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -439,14 +474,36 @@ func (x *ReplayEventsResponse) GetDryRun() bool {
 	return false
 }
 
+func (x *ReplayEventsResponse) GetAlreadyReceived() int32 {
+	if x != nil {
+		return x.AlreadyReceived
+	}
+	return 0
+}
+
+func (x *ReplayEventsResponse) GetNextPageToken() []byte {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return nil
+}
+
+func (x *ReplayEventsResponse) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
 // ReplayResult tells what became of one event.
 type ReplayResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event.
+	// The event; with to_consumer, for that consumer.
 	Event *EventKey `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
 	// What became of it.
 	Outcome ReplayOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=idemsvc.v1.ReplayOutcome" json:"outcome,omitempty"`
-	// Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+	// Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+	// and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Where the event could not be reached: the error, and whether repeating the call helps.
 	Error         *ItemError `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
@@ -517,7 +574,7 @@ var File_idemsvc_v1_replay_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_replay_proto_rawDesc = "" +
 	"\n" +
 	"\x17idemsvc/v1/replay.proto\x12\n" +
-	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x15idemsvc/v1/list.proto\"\x83\x03\n" +
+	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x15idemsvc/v1/list.proto\"\xdb\x03\n" +
 	"\x13ReplayEventsRequest\x12,\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12-\n" +
 	"\n" +
@@ -529,14 +586,19 @@ const file_idemsvc_v1_replay_proto_rawDesc = "" +
 	"max_events\x18\x06 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\tmaxEvents\x12\x17\n" +
 	"\adry_run\x18\a \x01(\bR\x06dryRun\x12+\n" +
-	"\x11include_processed\x18\b \x01(\bR\x10includeProcessedB\x12\n" +
+	"\x11include_processed\x18\b \x01(\bR\x10includeProcessed\x12-\n" +
+	"\vto_consumer\x18\t \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\n" +
+	"toConsumer\x12'\n" +
+	"\n" +
+	"page_token\x18\n" +
+	" \x01(\fB\b\xbaH\x05z\x03\x18\x80\x02R\tpageTokenB\x12\n" +
 	"\tselection\x12\x05\xbaH\x02\b\x01\"Q\n" +
 	"\x0fReplaySelection\x12>\n" +
 	"\atargets\x18\x01 \x03(\v2\x18.idemsvc.v1.ReplayTargetB\n" +
 	"\xbaH\a\x92\x01\x04\b\x01\x10dR\atargets\"n\n" +
 	"\fReplayTarget\x12*\n" +
 	"\bconsumer\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\bconsumer\x122\n" +
-	"\x05event\x18\x02 \x01(\v2\x14.idemsvc.v1.EventRefB\x06\xbaH\x03\xc8\x01\x01R\x05event\"\xa4\x02\n" +
+	"\x05event\x18\x02 \x01(\v2\x14.idemsvc.v1.EventRefB\x06\xbaH\x03\xc8\x01\x01R\x05event\"\x8f\x03\n" +
 	"\x14ReplayEventsResponse\x12\x1a\n" +
 	"\bselected\x18\x01 \x01(\x05R\bselected\x12\x18\n" +
 	"\astarted\x18\x02 \x01(\x05R\astarted\x12'\n" +
@@ -546,18 +608,23 @@ const file_idemsvc_v1_replay_proto_rawDesc = "" +
 	"more_match\x18\x05 \x01(\bR\tmoreMatch\x122\n" +
 	"\aresults\x18\x06 \x03(\v2\x18.idemsvc.v1.ReplayResultR\aresults\x12'\n" +
 	"\x0fresults_omitted\x18\a \x01(\x05R\x0eresultsOmitted\x12\x17\n" +
-	"\adry_run\x18\b \x01(\bR\x06dryRun\"\xb4\x01\n" +
+	"\adry_run\x18\b \x01(\bR\x06dryRun\x12)\n" +
+	"\x10already_received\x18\t \x01(\x05R\x0falreadyReceived\x12&\n" +
+	"\x0fnext_page_token\x18\n" +
+	" \x01(\fR\rnextPageToken\x12\x16\n" +
+	"\x06failed\x18\v \x01(\x05R\x06failed\"\xb4\x01\n" +
 	"\fReplayResult\x12*\n" +
 	"\x05event\x18\x01 \x01(\v2\x14.idemsvc.v1.EventKeyR\x05event\x123\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x19.idemsvc.v1.ReplayOutcomeR\aoutcome\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12+\n" +
-	"\x05error\x18\x04 \x01(\v2\x15.idemsvc.v1.ItemErrorR\x05error*\xa6\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x15.idemsvc.v1.ItemErrorR\x05error*\xcb\x01\n" +
 	"\rReplayOutcome\x12\x1e\n" +
 	"\x1aREPLAY_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16REPLAY_OUTCOME_STARTED\x10\x01\x12\"\n" +
 	"\x1eREPLAY_OUTCOME_ALREADY_STARTED\x10\x02\x12\x1a\n" +
 	"\x16REPLAY_OUTCOME_REFUSED\x10\x03\x12\x19\n" +
-	"\x15REPLAY_OUTCOME_FAILED\x10\x04B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
+	"\x15REPLAY_OUTCOME_FAILED\x10\x04\x12#\n" +
+	"\x1fREPLAY_OUTCOME_ALREADY_RECEIVED\x10\x05B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
 	file_idemsvc_v1_replay_proto_rawDescOnce sync.Once

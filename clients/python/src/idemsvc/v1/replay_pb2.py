@@ -27,7 +27,7 @@ from idemsvc.v1 import event_pb2 as idemsvc_dot_v1_dot_event__pb2
 from idemsvc.v1 import list_pb2 as idemsvc_dot_v1_dot_list__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17idemsvc/v1/replay.proto\x12\nidemsvc.v1\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x15idemsvc/v1/list.proto\"\xc0\x02\n\x13ReplayEventsRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n\nrequest_id\x18\x02 \x01(\tR\trequestId\x12\x10\n\x03why\x18\x03 \x01(\tR\x03why\x12\x35\n\x06\x65vents\x18\x04 \x01(\x0b\x32\x1b.idemsvc.v1.ReplaySelectionH\x00R\x06\x65vents\x12\x31\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x17.idemsvc.v1.EventFilterH\x00R\x06\x66ilter\x12\x1d\n\nmax_events\x18\x06 \x01(\x05R\tmaxEvents\x12\x17\n\x07\x64ry_run\x18\x07 \x01(\x08R\x06\x64ryRun\x12+\n\x11include_processed\x18\x08 \x01(\x08R\x10includeProcessedB\x0b\n\tselection\"E\n\x0fReplaySelection\x12\x32\n\x07targets\x18\x01 \x03(\x0b\x32\x18.idemsvc.v1.ReplayTargetR\x07targets\"V\n\x0cReplayTarget\x12\x1a\n\x08\x63onsumer\x18\x01 \x01(\tR\x08\x63onsumer\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x14.idemsvc.v1.EventRefR\x05\x65vent\"\xa4\x02\n\x14ReplayEventsResponse\x12\x1a\n\x08selected\x18\x01 \x01(\x05R\x08selected\x12\x18\n\x07started\x18\x02 \x01(\x05R\x07started\x12\'\n\x0f\x61lready_started\x18\x03 \x01(\x05R\x0e\x61lreadyStarted\x12\x18\n\x07refused\x18\x04 \x01(\x05R\x07refused\x12\x1d\n\nmore_match\x18\x05 \x01(\x08R\tmoreMatch\x12\x32\n\x07results\x18\x06 \x03(\x0b\x32\x18.idemsvc.v1.ReplayResultR\x07results\x12\'\n\x0fresults_omitted\x18\x07 \x01(\x05R\x0eresultsOmitted\x12\x17\n\x07\x64ry_run\x18\x08 \x01(\x08R\x06\x64ryRun\"\xb4\x01\n\x0cReplayResult\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x14.idemsvc.v1.EventKeyR\x05\x65vent\x12\x33\n\x07outcome\x18\x02 \x01(\x0e\x32\x19.idemsvc.v1.ReplayOutcomeR\x07outcome\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\x12+\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorR\x05\x65rror*\xa6\x01\n\rReplayOutcome\x12\x1e\n\x1aREPLAY_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n\x16REPLAY_OUTCOME_STARTED\x10\x01\x12\"\n\x1eREPLAY_OUTCOME_ALREADY_STARTED\x10\x02\x12\x1a\n\x16REPLAY_OUTCOME_REFUSED\x10\x03\x12\x19\n\x15REPLAY_OUTCOME_FAILED\x10\x04\x42\xa7\x01\n\x14io.github.idemsvc.v1B\x0bReplayProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17idemsvc/v1/replay.proto\x12\nidemsvc.v1\x1a\x17idemsvc/v1/errors.proto\x1a\x16idemsvc/v1/event.proto\x1a\x15idemsvc/v1/list.proto\"\x80\x03\n\x13ReplayEventsRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n\nrequest_id\x18\x02 \x01(\tR\trequestId\x12\x10\n\x03why\x18\x03 \x01(\tR\x03why\x12\x35\n\x06\x65vents\x18\x04 \x01(\x0b\x32\x1b.idemsvc.v1.ReplaySelectionH\x00R\x06\x65vents\x12\x31\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x17.idemsvc.v1.EventFilterH\x00R\x06\x66ilter\x12\x1d\n\nmax_events\x18\x06 \x01(\x05R\tmaxEvents\x12\x17\n\x07\x64ry_run\x18\x07 \x01(\x08R\x06\x64ryRun\x12+\n\x11include_processed\x18\x08 \x01(\x08R\x10includeProcessed\x12\x1f\n\x0bto_consumer\x18\t \x01(\tR\ntoConsumer\x12\x1d\n\npage_token\x18\n \x01(\x0cR\tpageTokenB\x0b\n\tselection\"E\n\x0fReplaySelection\x12\x32\n\x07targets\x18\x01 \x03(\x0b\x32\x18.idemsvc.v1.ReplayTargetR\x07targets\"V\n\x0cReplayTarget\x12\x1a\n\x08\x63onsumer\x18\x01 \x01(\tR\x08\x63onsumer\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x14.idemsvc.v1.EventRefR\x05\x65vent\"\x8f\x03\n\x14ReplayEventsResponse\x12\x1a\n\x08selected\x18\x01 \x01(\x05R\x08selected\x12\x18\n\x07started\x18\x02 \x01(\x05R\x07started\x12\'\n\x0f\x61lready_started\x18\x03 \x01(\x05R\x0e\x61lreadyStarted\x12\x18\n\x07refused\x18\x04 \x01(\x05R\x07refused\x12\x1d\n\nmore_match\x18\x05 \x01(\x08R\tmoreMatch\x12\x32\n\x07results\x18\x06 \x03(\x0b\x32\x18.idemsvc.v1.ReplayResultR\x07results\x12\'\n\x0fresults_omitted\x18\x07 \x01(\x05R\x0eresultsOmitted\x12\x17\n\x07\x64ry_run\x18\x08 \x01(\x08R\x06\x64ryRun\x12)\n\x10\x61lready_received\x18\t \x01(\x05R\x0f\x61lreadyReceived\x12&\n\x0fnext_page_token\x18\n \x01(\x0cR\rnextPageToken\x12\x16\n\x06\x66\x61iled\x18\x0b \x01(\x05R\x06\x66\x61iled\"\xb4\x01\n\x0cReplayResult\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x14.idemsvc.v1.EventKeyR\x05\x65vent\x12\x33\n\x07outcome\x18\x02 \x01(\x0e\x32\x19.idemsvc.v1.ReplayOutcomeR\x07outcome\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\x12+\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x15.idemsvc.v1.ItemErrorR\x05\x65rror*\xcb\x01\n\rReplayOutcome\x12\x1e\n\x1aREPLAY_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n\x16REPLAY_OUTCOME_STARTED\x10\x01\x12\"\n\x1eREPLAY_OUTCOME_ALREADY_STARTED\x10\x02\x12\x1a\n\x16REPLAY_OUTCOME_REFUSED\x10\x03\x12\x19\n\x15REPLAY_OUTCOME_FAILED\x10\x04\x12#\n\x1fREPLAY_OUTCOME_ALREADY_RECEIVED\x10\x05\x42\xa7\x01\n\x14io.github.idemsvc.v1B\x0bReplayProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,16 +35,16 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'idemsvc.v1.replay_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.idemsvc.v1B\013ReplayProtoP\001Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1'
-  _globals['_REPLAYOUTCOME']._serialized_start=1072
-  _globals['_REPLAYOUTCOME']._serialized_end=1238
+  _globals['_REPLAYOUTCOME']._serialized_start=1243
+  _globals['_REPLAYOUTCOME']._serialized_end=1446
   _globals['_REPLAYEVENTSREQUEST']._serialized_start=112
-  _globals['_REPLAYEVENTSREQUEST']._serialized_end=432
-  _globals['_REPLAYSELECTION']._serialized_start=434
-  _globals['_REPLAYSELECTION']._serialized_end=503
-  _globals['_REPLAYTARGET']._serialized_start=505
-  _globals['_REPLAYTARGET']._serialized_end=591
-  _globals['_REPLAYEVENTSRESPONSE']._serialized_start=594
-  _globals['_REPLAYEVENTSRESPONSE']._serialized_end=886
-  _globals['_REPLAYRESULT']._serialized_start=889
-  _globals['_REPLAYRESULT']._serialized_end=1069
+  _globals['_REPLAYEVENTSREQUEST']._serialized_end=496
+  _globals['_REPLAYSELECTION']._serialized_start=498
+  _globals['_REPLAYSELECTION']._serialized_end=567
+  _globals['_REPLAYTARGET']._serialized_start=569
+  _globals['_REPLAYTARGET']._serialized_end=655
+  _globals['_REPLAYEVENTSRESPONSE']._serialized_start=658
+  _globals['_REPLAYEVENTSRESPONSE']._serialized_end=1057
+  _globals['_REPLAYRESULT']._serialized_start=1060
+  _globals['_REPLAYRESULT']._serialized_end=1240
 # @@protoc_insertion_point(module_scope)

@@ -17,14 +17,16 @@ class ReplayOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REPLAY_OUTCOME_ALREADY_STARTED: _ClassVar[ReplayOutcome]
     REPLAY_OUTCOME_REFUSED: _ClassVar[ReplayOutcome]
     REPLAY_OUTCOME_FAILED: _ClassVar[ReplayOutcome]
+    REPLAY_OUTCOME_ALREADY_RECEIVED: _ClassVar[ReplayOutcome]
 REPLAY_OUTCOME_UNSPECIFIED: ReplayOutcome
 REPLAY_OUTCOME_STARTED: ReplayOutcome
 REPLAY_OUTCOME_ALREADY_STARTED: ReplayOutcome
 REPLAY_OUTCOME_REFUSED: ReplayOutcome
 REPLAY_OUTCOME_FAILED: ReplayOutcome
+REPLAY_OUTCOME_ALREADY_RECEIVED: ReplayOutcome
 
 class ReplayEventsRequest(_message.Message):
-    __slots__ = ("namespace", "request_id", "why", "events", "filter", "max_events", "dry_run", "include_processed")
+    __slots__ = ("namespace", "request_id", "why", "events", "filter", "max_events", "dry_run", "include_processed", "to_consumer", "page_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     WHY_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +35,8 @@ class ReplayEventsRequest(_message.Message):
     MAX_EVENTS_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_PROCESSED_FIELD_NUMBER: _ClassVar[int]
+    TO_CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     request_id: str
     why: str
@@ -41,7 +45,9 @@ class ReplayEventsRequest(_message.Message):
     max_events: int
     dry_run: bool
     include_processed: bool
-    def __init__(self, namespace: _Optional[str] = ..., request_id: _Optional[str] = ..., why: _Optional[str] = ..., events: _Optional[_Union[ReplaySelection, _Mapping]] = ..., filter: _Optional[_Union[_list_pb2.EventFilter, _Mapping]] = ..., max_events: _Optional[int] = ..., dry_run: _Optional[bool] = ..., include_processed: _Optional[bool] = ...) -> None: ...
+    to_consumer: str
+    page_token: bytes
+    def __init__(self, namespace: _Optional[str] = ..., request_id: _Optional[str] = ..., why: _Optional[str] = ..., events: _Optional[_Union[ReplaySelection, _Mapping]] = ..., filter: _Optional[_Union[_list_pb2.EventFilter, _Mapping]] = ..., max_events: _Optional[int] = ..., dry_run: _Optional[bool] = ..., include_processed: _Optional[bool] = ..., to_consumer: _Optional[str] = ..., page_token: _Optional[bytes] = ...) -> None: ...
 
 class ReplaySelection(_message.Message):
     __slots__ = ("targets",)
@@ -58,7 +64,7 @@ class ReplayTarget(_message.Message):
     def __init__(self, consumer: _Optional[str] = ..., event: _Optional[_Union[_event_pb2.EventRef, _Mapping]] = ...) -> None: ...
 
 class ReplayEventsResponse(_message.Message):
-    __slots__ = ("selected", "started", "already_started", "refused", "more_match", "results", "results_omitted", "dry_run")
+    __slots__ = ("selected", "started", "already_started", "refused", "more_match", "results", "results_omitted", "dry_run", "already_received", "next_page_token", "failed")
     SELECTED_FIELD_NUMBER: _ClassVar[int]
     STARTED_FIELD_NUMBER: _ClassVar[int]
     ALREADY_STARTED_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +73,9 @@ class ReplayEventsResponse(_message.Message):
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     RESULTS_OMITTED_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    ALREADY_RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
     selected: int
     started: int
     already_started: int
@@ -75,7 +84,10 @@ class ReplayEventsResponse(_message.Message):
     results: _containers.RepeatedCompositeFieldContainer[ReplayResult]
     results_omitted: int
     dry_run: bool
-    def __init__(self, selected: _Optional[int] = ..., started: _Optional[int] = ..., already_started: _Optional[int] = ..., refused: _Optional[int] = ..., more_match: _Optional[bool] = ..., results: _Optional[_Iterable[_Union[ReplayResult, _Mapping]]] = ..., results_omitted: _Optional[int] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    already_received: int
+    next_page_token: bytes
+    failed: int
+    def __init__(self, selected: _Optional[int] = ..., started: _Optional[int] = ..., already_started: _Optional[int] = ..., refused: _Optional[int] = ..., more_match: _Optional[bool] = ..., results: _Optional[_Iterable[_Union[ReplayResult, _Mapping]]] = ..., results_omitted: _Optional[int] = ..., dry_run: _Optional[bool] = ..., already_received: _Optional[int] = ..., next_page_token: _Optional[bytes] = ..., failed: _Optional[int] = ...) -> None: ...
 
 class ReplayResult(_message.Message):
     __slots__ = ("event", "outcome", "reason", "error")

@@ -268,7 +268,7 @@ export type Claim = Message<"idemsvc.v1.Claim"> & {
   leaseExpiresAt?: Timestamp | undefined;
 
   /**
-   * A deliberate second processing that an operator asked for.
+   * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
    *
    * @generated from field: bool is_replay = 7;
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file idemsvc/v1/replay.proto.
  */
 export const file_idemsvc_v1_replay: GenFile = /*@__PURE__*/
-  fileDesc("ChdpZGVtc3ZjL3YxL3JlcGxheS5wcm90bxIKaWRlbXN2Yy52MSLwAQoTUmVwbGF5RXZlbnRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRILCgN3aHkYAyABKAkSLQoGZXZlbnRzGAQgASgLMhsuaWRlbXN2Yy52MS5SZXBsYXlTZWxlY3Rpb25IABIpCgZmaWx0ZXIYBSABKAsyFy5pZGVtc3ZjLnYxLkV2ZW50RmlsdGVySAASEgoKbWF4X2V2ZW50cxgGIAEoBRIPCgdkcnlfcnVuGAcgASgIEhkKEWluY2x1ZGVfcHJvY2Vzc2VkGAggASgIQgsKCXNlbGVjdGlvbiI8Cg9SZXBsYXlTZWxlY3Rpb24SKQoHdGFyZ2V0cxgBIAMoCzIYLmlkZW1zdmMudjEuUmVwbGF5VGFyZ2V0IkUKDFJlcGxheVRhcmdldBIQCghjb25zdW1lchgBIAEoCRIjCgVldmVudBgCIAEoCzIULmlkZW1zdmMudjEuRXZlbnRSZWYizAEKFFJlcGxheUV2ZW50c1Jlc3BvbnNlEhAKCHNlbGVjdGVkGAEgASgFEg8KB3N0YXJ0ZWQYAiABKAUSFwoPYWxyZWFkeV9zdGFydGVkGAMgASgFEg8KB3JlZnVzZWQYBCABKAUSEgoKbW9yZV9tYXRjaBgFIAEoCBIpCgdyZXN1bHRzGAYgAygLMhguaWRlbXN2Yy52MS5SZXBsYXlSZXN1bHQSFwoPcmVzdWx0c19vbWl0dGVkGAcgASgFEg8KB2RyeV9ydW4YCCABKAgilQEKDFJlcGxheVJlc3VsdBIjCgVldmVudBgBIAEoCzIULmlkZW1zdmMudjEuRXZlbnRLZXkSKgoHb3V0Y29tZRgCIAEoDjIZLmlkZW1zdmMudjEuUmVwbGF5T3V0Y29tZRIOCgZyZWFzb24YAyABKAkSJAoFZXJyb3IYBCABKAsyFS5pZGVtc3ZjLnYxLkl0ZW1FcnJvciqmAQoNUmVwbGF5T3V0Y29tZRIeChpSRVBMQVlfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhoKFlJFUExBWV9PVVRDT01FX1NUQVJURUQQARIiCh5SRVBMQVlfT1VUQ09NRV9BTFJFQURZX1NUQVJURUQQAhIaChZSRVBMQVlfT1VUQ09NRV9SRUZVU0VEEAMSGQoVUkVQTEFZX09VVENPTUVfRkFJTEVEEARCpwEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQgtSZXBsYXlQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_idemsvc_v1_errors, file_idemsvc_v1_event, file_idemsvc_v1_list]);
+  fileDesc("ChdpZGVtc3ZjL3YxL3JlcGxheS5wcm90bxIKaWRlbXN2Yy52MSKZAgoTUmVwbGF5RXZlbnRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRILCgN3aHkYAyABKAkSLQoGZXZlbnRzGAQgASgLMhsuaWRlbXN2Yy52MS5SZXBsYXlTZWxlY3Rpb25IABIpCgZmaWx0ZXIYBSABKAsyFy5pZGVtc3ZjLnYxLkV2ZW50RmlsdGVySAASEgoKbWF4X2V2ZW50cxgGIAEoBRIPCgdkcnlfcnVuGAcgASgIEhkKEWluY2x1ZGVfcHJvY2Vzc2VkGAggASgIEhMKC3RvX2NvbnN1bWVyGAkgASgJEhIKCnBhZ2VfdG9rZW4YCiABKAxCCwoJc2VsZWN0aW9uIjwKD1JlcGxheVNlbGVjdGlvbhIpCgd0YXJnZXRzGAEgAygLMhguaWRlbXN2Yy52MS5SZXBsYXlUYXJnZXQiRQoMUmVwbGF5VGFyZ2V0EhAKCGNvbnN1bWVyGAEgASgJEiMKBWV2ZW50GAIgASgLMhQuaWRlbXN2Yy52MS5FdmVudFJlZiKPAgoUUmVwbGF5RXZlbnRzUmVzcG9uc2USEAoIc2VsZWN0ZWQYASABKAUSDwoHc3RhcnRlZBgCIAEoBRIXCg9hbHJlYWR5X3N0YXJ0ZWQYAyABKAUSDwoHcmVmdXNlZBgEIAEoBRISCgptb3JlX21hdGNoGAUgASgIEikKB3Jlc3VsdHMYBiADKAsyGC5pZGVtc3ZjLnYxLlJlcGxheVJlc3VsdBIXCg9yZXN1bHRzX29taXR0ZWQYByABKAUSDwoHZHJ5X3J1bhgIIAEoCBIYChBhbHJlYWR5X3JlY2VpdmVkGAkgASgFEhcKD25leHRfcGFnZV90b2tlbhgKIAEoDBIOCgZmYWlsZWQYCyABKAUilQEKDFJlcGxheVJlc3VsdBIjCgVldmVudBgBIAEoCzIULmlkZW1zdmMudjEuRXZlbnRLZXkSKgoHb3V0Y29tZRgCIAEoDjIZLmlkZW1zdmMudjEuUmVwbGF5T3V0Y29tZRIOCgZyZWFzb24YAyABKAkSJAoFZXJyb3IYBCABKAsyFS5pZGVtc3ZjLnYxLkl0ZW1FcnJvcirLAQoNUmVwbGF5T3V0Y29tZRIeChpSRVBMQVlfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhoKFlJFUExBWV9PVVRDT01FX1NUQVJURUQQARIiCh5SRVBMQVlfT1VUQ09NRV9BTFJFQURZX1NUQVJURUQQAhIaChZSRVBMQVlfT1VUQ09NRV9SRUZVU0VEEAMSGQoVUkVQTEFZX09VVENPTUVfRkFJTEVEEAQSIwofUkVQTEFZX09VVENPTUVfQUxSRUFEWV9SRUNFSVZFRBAFQqcBChRpby5naXRodWIuaWRlbXN2Yy52MUILUmVwbGF5UHJvdG9QAVo5Z2l0aHViLmNvbS9pZGVtc3ZjL2lkZW1zdmMvYXBpL3Byb3RvL2lkZW1zdmMvdjE7aWRlbXN2Y3YxogIDSVhYqgIKSWRlbXN2Yy5WMcoCCklkZW1zdmNcVjHiAhZJZGVtc3ZjXFYxXEdQQk1ldGFkYXRh6gILSWRlbXN2Yzo6VjFiBnByb3RvMw", [file_idemsvc_v1_errors, file_idemsvc_v1_event, file_idemsvc_v1_list]);
 
 /**
  * ReplayEventsRequest asks for a run of replays.
@@ -64,7 +64,8 @@ export type ReplayEventsRequest = Message<"idemsvc.v1.ReplayEventsRequest"> & {
   } | {
     /**
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      *
      * @generated from field: idemsvc.v1.EventFilter filter = 5;
      */
@@ -74,7 +75,7 @@ export type ReplayEventsRequest = Message<"idemsvc.v1.ReplayEventsRequest"> & {
 
   /**
    * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-   * request_id.
+   * request_id and its next_page_token.
    *
    * @generated from field: int32 max_events = 6;
    */
@@ -93,6 +94,25 @@ export type ReplayEventsRequest = Message<"idemsvc.v1.ReplayEventsRequest"> & {
    * @generated from field: bool include_processed = 8;
    */
   includeProcessed: boolean;
+
+  /**
+   * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+   * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+   * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+   * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+   * most 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string to_consumer = 9;
+   */
+  toConsumer: string;
+
+  /**
+   * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+   * Empty for the beginning. At most 256 bytes.
+   *
+   * @generated from field: bytes page_token = 10;
+   */
+  pageToken: Uint8Array;
 };
 
 /**
@@ -212,6 +232,28 @@ export type ReplayEventsResponse = Message<"idemsvc.v1.ReplayEventsResponse"> & 
    * @generated from field: bool dry_run = 8;
    */
   dryRun: boolean;
+
+  /**
+   * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+   * selected and results.
+   *
+   * @generated from field: int32 already_received = 9;
+   */
+  alreadyReceived: number;
+
+  /**
+   * With more_match: where another run goes on. Absent where events were named.
+   *
+   * @generated from field: bytes next_page_token = 10;
+   */
+  nextPageToken: Uint8Array;
+
+  /**
+   * Events that could not be reached; repeating the call with the same request_id goes on with them.
+   *
+   * @generated from field: int32 failed = 11;
+   */
+  failed: number;
 };
 
 /**
@@ -228,7 +270,7 @@ export const ReplayEventsResponseSchema: GenMessage<ReplayEventsResponse> = /*@_
  */
 export type ReplayResult = Message<"idemsvc.v1.ReplayResult"> & {
   /**
-   * The event.
+   * The event; with to_consumer, for that consumer.
    *
    * @generated from field: idemsvc.v1.EventKey event = 1;
    */
@@ -242,7 +284,8 @@ export type ReplayResult = Message<"idemsvc.v1.ReplayResult"> & {
   outcome: ReplayOutcome;
 
   /**
-   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+   * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
    *
    * @generated from field: string reason = 3;
    */
@@ -303,6 +346,13 @@ export enum ReplayOutcome {
    * @generated from enum value: REPLAY_OUTCOME_FAILED = 4;
    */
   FAILED = 4,
+
+  /**
+   * With to_consumer: the consumer has a record of it already, which was left alone.
+   *
+   * @generated from enum value: REPLAY_OUTCOME_ALREADY_RECEIVED = 5;
+   */
+  ALREADY_RECEIVED = 5,
 }
 
 /**

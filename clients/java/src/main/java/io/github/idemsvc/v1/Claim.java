@@ -181,7 +181,7 @@ private static final long serialVersionUID = 0L;
   private boolean isReplay_ = false;
   /**
    * <pre>
-   * A deliberate second processing that an operator asked for.
+   * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
    * </pre>
    *
    * <code>bool is_replay = 7 [json_name = "isReplay"];</code>
@@ -2073,7 +2073,7 @@ private static final long serialVersionUID = 0L;
     private boolean isReplay_ ;
     /**
      * <pre>
-     * A deliberate second processing that an operator asked for.
+     * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
      * </pre>
      *
      * <code>bool is_replay = 7 [json_name = "isReplay"];</code>
@@ -2085,7 +2085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A deliberate second processing that an operator asked for.
+     * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
      * </pre>
      *
      * <code>bool is_replay = 7 [json_name = "isReplay"];</code>
@@ -2101,7 +2101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A deliberate second processing that an operator asked for.
+     * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
      * </pre>
      *
      * <code>bool is_replay = 7 [json_name = "isReplay"];</code>

@@ -91,7 +91,7 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * A deliberate second processing that an operator asked for.
+   * An operator asked for this processing: a second one, or that of an event which had come before its consumer did.
    * </pre>
    *
    * <code>bool is_replay = 7 [json_name = "isReplay"];</code>

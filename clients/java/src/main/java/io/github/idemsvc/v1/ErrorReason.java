@@ -286,8 +286,10 @@ public enum ErrorReason
   ERROR_REASON_NOT_RESOLVABLE(27),
   /**
    * <pre>
-   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
-   * Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for; with
+   * to_consumer: the consumer has it already, or its policy does not let it in. Nothing was changed. The metadata entry "names" says
+   * why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED, ALREADY_RECEIVED, SELF_ORIGINATED, REJECTED_SIGNATURE. Where a filter may
+   * find more behind what was refused, the entry "next_page_token" is its page_token, in base64.
    * Do: look at the event again; with include_processed what was processed is replayed, too.
    * </pre>
    *
@@ -585,8 +587,10 @@ public enum ErrorReason
   public static final int ERROR_REASON_NOT_RESOLVABLE_VALUE = 27;
   /**
    * <pre>
-   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for.
-   * Nothing was changed. The metadata entry "names" says why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED.
+   * FAILED_PRECONDITION. The event is not finished, a replay of it is under way, or it was processed and that was not asked for; with
+   * to_consumer: the consumer has it already, or its policy does not let it in. Nothing was changed. The metadata entry "names" says
+   * why: NOT_FINISHED, REPLAY_RUNNING, ALREADY_PROCESSED, ALREADY_RECEIVED, SELF_ORIGINATED, REJECTED_SIGNATURE. Where a filter may
+   * find more behind what was refused, the entry "next_page_token" is its page_token, in base64.
    * Do: look at the event again; with include_processed what was processed is replayed, too.
    * </pre>
    *

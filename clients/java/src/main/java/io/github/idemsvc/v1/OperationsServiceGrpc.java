@@ -411,12 +411,15 @@ public final class OperationsServiceGrpc {
 
     /**
      * <pre>
-     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+     * consumer work on them.
      * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
      * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
      * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
      * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
      * which it is refused with OVERLOADED before anything is done.
+     * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+     * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
      * </pre>
      */
     default void replayEvents(io.github.idemsvc.v1.ReplayEventsRequest request,
@@ -556,12 +559,15 @@ public final class OperationsServiceGrpc {
 
     /**
      * <pre>
-     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+     * consumer work on them.
      * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
      * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
      * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
      * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
      * which it is refused with OVERLOADED before anything is done.
+     * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+     * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
      * </pre>
      */
     public void replayEvents(io.github.idemsvc.v1.ReplayEventsRequest request,
@@ -682,12 +688,15 @@ public final class OperationsServiceGrpc {
 
     /**
      * <pre>
-     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+     * consumer work on them.
      * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
      * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
      * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
      * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
      * which it is refused with OVERLOADED before anything is done.
+     * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+     * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
      * </pre>
      */
     public io.github.idemsvc.v1.ReplayEventsResponse replayEvents(io.github.idemsvc.v1.ReplayEventsRequest request) throws io.grpc.StatusException {
@@ -806,12 +815,15 @@ public final class OperationsServiceGrpc {
 
     /**
      * <pre>
-     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+     * consumer work on them.
      * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
      * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
      * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
      * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
      * which it is refused with OVERLOADED before anything is done.
+     * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+     * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
      * </pre>
      */
     public io.github.idemsvc.v1.ReplayEventsResponse replayEvents(io.github.idemsvc.v1.ReplayEventsRequest request) {
@@ -936,12 +948,15 @@ public final class OperationsServiceGrpc {
 
     /**
      * <pre>
-     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds.
+     * ReplayEvents starts a deliberate second processing of finished events: named ones, or those that a filter finds; or has another
+     * consumer work on them.
      * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
      * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
      * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
      * events, and starts nothing a second time. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
      * which it is refused with OVERLOADED before anything is done.
+     * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
+     * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.idemsvc.v1.ReplayEventsResponse> replayEvents(

@@ -35,6 +35,8 @@ private static final long serialVersionUID = 0L;
     namespace_ = "";
     requestId_ = "";
     why_ = "";
+    toConsumer_ = "";
+    pageToken_ = com.google.protobuf.ByteString.EMPTY;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -287,7 +289,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -300,7 +303,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -316,7 +320,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -334,7 +339,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-   * request_id.
+   * request_id and its next_page_token.
    * </pre>
    *
    * <code>int32 max_events = 6 [json_name = "maxEvents"];</code>
@@ -375,6 +380,77 @@ private static final long serialVersionUID = 0L;
     return includeProcessed_;
   }
 
+  public static final int TO_CONSUMER_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object toConsumer_ = "";
+  /**
+   * <pre>
+   * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+   * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+   * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+   * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+   * most 512 bytes, UTF-8, no NUL, not only white space.
+   * </pre>
+   *
+   * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+   * @return The toConsumer.
+   */
+  @java.lang.Override
+  public java.lang.String getToConsumer() {
+    java.lang.Object ref = toConsumer_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      toConsumer_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+   * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+   * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+   * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+   * most 512 bytes, UTF-8, no NUL, not only white space.
+   * </pre>
+   *
+   * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+   * @return The bytes for toConsumer.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getToConsumerBytes() {
+    java.lang.Object ref = toConsumer_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      toConsumer_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int PAGE_TOKEN_FIELD_NUMBER = 10;
+  private com.google.protobuf.ByteString pageToken_ = com.google.protobuf.ByteString.EMPTY;
+  /**
+   * <pre>
+   * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+   * Empty for the beginning. At most 256 bytes.
+   * </pre>
+   *
+   * <code>bytes page_token = 10 [json_name = "pageToken"];</code>
+   * @return The pageToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString getPageToken() {
+    return pageToken_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -413,6 +489,12 @@ private static final long serialVersionUID = 0L;
     if (includeProcessed_ != false) {
       output.writeBool(8, includeProcessed_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(toConsumer_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, toConsumer_);
+    }
+    if (!pageToken_.isEmpty()) {
+      output.writeBytes(10, pageToken_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -445,6 +527,13 @@ private static final long serialVersionUID = 0L;
     if (includeProcessed_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, includeProcessed_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(toConsumer_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(9, toConsumer_);
+    }
+    if (!pageToken_.isEmpty()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBytesSize(10, pageToken_);
     }
     return size;
   }
@@ -482,6 +571,10 @@ private static final long serialVersionUID = 0L;
         != other.getDryRun()) return false;
     if (getIncludeProcessed()
         != other.getIncludeProcessed()) return false;
+    if (!getToConsumer()
+        .equals(other.getToConsumer())) return false;
+    if (!getPageToken()
+        .equals(other.getPageToken())) return false;
     if (!getSelectionCase().equals(other.getSelectionCase())) return false;
     switch (selectionCase_) {
       case 4:
@@ -520,6 +613,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + INCLUDE_PROCESSED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getIncludeProcessed());
+    hash = (37 * hash) + TO_CONSUMER_FIELD_NUMBER;
+    hash = (53 * hash) + getToConsumer().hashCode();
+    hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getPageToken().hashCode();
     switch (selectionCase_) {
       case 4:
         hash = (37 * hash) + EVENTS_FIELD_NUMBER;
@@ -679,6 +776,8 @@ private static final long serialVersionUID = 0L;
       maxEvents_ = 0;
       dryRun_ = false;
       includeProcessed_ = false;
+      toConsumer_ = "";
+      pageToken_ = com.google.protobuf.ByteString.EMPTY;
       selectionCase_ = 0;
       selection_ = null;
       return this;
@@ -733,6 +832,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.includeProcessed_ = includeProcessed_;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.toConsumer_ = toConsumer_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.pageToken_ = pageToken_;
+      }
     }
 
     private void buildPartialOneofs(io.github.idemsvc.v1.ReplayEventsRequest result) {
@@ -783,6 +888,14 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getIncludeProcessed() != false) {
         setIncludeProcessed(other.getIncludeProcessed());
+      }
+      if (!other.getToConsumer().isEmpty()) {
+        toConsumer_ = other.toConsumer_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      if (!other.getPageToken().isEmpty()) {
+        setPageToken(other.getPageToken());
       }
       switch (other.getSelectionCase()) {
         case EVENTS: {
@@ -865,6 +978,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 74: {
+              toConsumer_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
+            case 82: {
+              pageToken_ = input.readBytes();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1359,7 +1482,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1372,7 +1496,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1395,7 +1520,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1414,7 +1540,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1433,7 +1560,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1461,7 +1589,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1485,7 +1614,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1496,7 +1626,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1515,7 +1646,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-     * without include_processed those that were processed, are passed over.
+     * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+     * filter may be empty.
      * </pre>
      *
      * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1543,7 +1675,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-     * request_id.
+     * request_id and its next_page_token.
      * </pre>
      *
      * <code>int32 max_events = 6 [json_name = "maxEvents"];</code>
@@ -1556,7 +1688,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-     * request_id.
+     * request_id and its next_page_token.
      * </pre>
      *
      * <code>int32 max_events = 6 [json_name = "maxEvents"];</code>
@@ -1573,7 +1705,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-     * request_id.
+     * request_id and its next_page_token.
      * </pre>
      *
      * <code>int32 max_events = 6 [json_name = "maxEvents"];</code>
@@ -1670,6 +1802,165 @@ private static final long serialVersionUID = 0L;
     public Builder clearIncludeProcessed() {
       bitField0_ = (bitField0_ & ~0x00000080);
       includeProcessed_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object toConsumer_ = "";
+    /**
+     * <pre>
+     * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+     * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+     * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+     * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+     * most 512 bytes, UTF-8, no NUL, not only white space.
+     * </pre>
+     *
+     * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+     * @return The toConsumer.
+     */
+    public java.lang.String getToConsumer() {
+      java.lang.Object ref = toConsumer_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        toConsumer_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+     * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+     * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+     * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+     * most 512 bytes, UTF-8, no NUL, not only white space.
+     * </pre>
+     *
+     * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+     * @return The bytes for toConsumer.
+     */
+    public com.google.protobuf.ByteString
+        getToConsumerBytes() {
+      java.lang.Object ref = toConsumer_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        toConsumer_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+     * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+     * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+     * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+     * most 512 bytes, UTF-8, no NUL, not only white space.
+     * </pre>
+     *
+     * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+     * @param value The toConsumer to set.
+     * @return This builder for chaining.
+     */
+    public Builder setToConsumer(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      toConsumer_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+     * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+     * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+     * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+     * most 512 bytes, UTF-8, no NUL, not only white space.
+     * </pre>
+     *
+     * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearToConsumer() {
+      toConsumer_ = getDefaultInstance().getToConsumer();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+     * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+     * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+     * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+     * most 512 bytes, UTF-8, no NUL, not only white space.
+     * </pre>
+     *
+     * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+     * @param value The bytes for toConsumer to set.
+     * @return This builder for chaining.
+     */
+    public Builder setToConsumerBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      toConsumer_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.ByteString pageToken_ = com.google.protobuf.ByteString.EMPTY;
+    /**
+     * <pre>
+     * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+     * Empty for the beginning. At most 256 bytes.
+     * </pre>
+     *
+     * <code>bytes page_token = 10 [json_name = "pageToken"];</code>
+     * @return The pageToken.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString getPageToken() {
+      return pageToken_;
+    }
+    /**
+     * <pre>
+     * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+     * Empty for the beginning. At most 256 bytes.
+     * </pre>
+     *
+     * <code>bytes page_token = 10 [json_name = "pageToken"];</code>
+     * @param value The pageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPageToken(com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      pageToken_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+     * Empty for the beginning. At most 256 bytes.
+     * </pre>
+     *
+     * <code>bytes page_token = 10 [json_name = "pageToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPageToken() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      pageToken_ = getDefaultInstance().getPageToken();
       onChanged();
       return this;
     }

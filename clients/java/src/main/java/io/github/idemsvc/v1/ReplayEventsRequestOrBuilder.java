@@ -102,7 +102,8 @@ public interface ReplayEventsRequestOrBuilder extends
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -112,7 +113,8 @@ public interface ReplayEventsRequestOrBuilder extends
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -122,7 +124,8 @@ public interface ReplayEventsRequestOrBuilder extends
   /**
    * <pre>
    * Those that a list with this filter shows now; what suffices is the same as for ListEvents. Events that are not finished, and
-   * without include_processed those that were processed, are passed over.
+   * without include_processed those that were processed, are passed over. With to_consumer, events in every state are taken, and the
+   * filter may be empty.
    * </pre>
    *
    * <code>.idemsvc.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -132,7 +135,7 @@ public interface ReplayEventsRequestOrBuilder extends
   /**
    * <pre>
    * At most so many events, the first of the list. 0 to 1000; default (0) 100. When more match, the reply says so; go on with a new
-   * request_id.
+   * request_id and its next_page_token.
    * </pre>
    *
    * <code>int32 max_events = 6 [json_name = "maxEvents"];</code>
@@ -159,6 +162,45 @@ public interface ReplayEventsRequestOrBuilder extends
    * @return The includeProcessed.
    */
   boolean getIncludeProcessed();
+
+  /**
+   * <pre>
+   * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+   * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+   * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+   * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+   * most 512 bytes, UTF-8, no NUL, not only white space.
+   * </pre>
+   *
+   * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+   * @return The toConsumer.
+   */
+  java.lang.String getToConsumer();
+  /**
+   * <pre>
+   * Have this consumer work on the events, which need not have been there when they came: each that it has no record of becomes RECEIVED
+   * for it, as if ReceiveEvent had named it, with the facts, headers and ordering that are stored of the event for another consumer.
+   * Whatever the consumer has a record of is left alone and counted in already_received. A filter then means the seven days before
+   * first_seen_until (default: now) where it has no first_seen_from. Not with include_processed: that is about the consumer itself. At
+   * most 512 bytes, UTF-8, no NUL, not only white space.
+   * </pre>
+   *
+   * <code>string to_consumer = 9 [json_name = "toConsumer"];</code>
+   * @return The bytes for toConsumer.
+   */
+  com.google.protobuf.ByteString
+      getToConsumerBytes();
+
+  /**
+   * <pre>
+   * With a filter: go on where a run of the same namespace, filter, to_consumer and include_processed has ended, by its next_page_token.
+   * Empty for the beginning. At most 256 bytes.
+   * </pre>
+   *
+   * <code>bytes page_token = 10 [json_name = "pageToken"];</code>
+   * @return The pageToken.
+   */
+  com.google.protobuf.ByteString getPageToken();
 
   io.github.idemsvc.v1.ReplayEventsRequest.SelectionCase getSelectionCase();
 }

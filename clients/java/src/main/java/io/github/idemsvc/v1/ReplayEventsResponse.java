@@ -33,6 +33,7 @@ private static final long serialVersionUID = 0L;
   }
   private ReplayEventsResponse() {
     results_ = java.util.Collections.emptyList();
+    nextPageToken_ = com.google.protobuf.ByteString.EMPTY;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -219,6 +220,52 @@ private static final long serialVersionUID = 0L;
     return dryRun_;
   }
 
+  public static final int ALREADY_RECEIVED_FIELD_NUMBER = 9;
+  private int alreadyReceived_ = 0;
+  /**
+   * <pre>
+   * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+   * selected and results.
+   * </pre>
+   *
+   * <code>int32 already_received = 9 [json_name = "alreadyReceived"];</code>
+   * @return The alreadyReceived.
+   */
+  @java.lang.Override
+  public int getAlreadyReceived() {
+    return alreadyReceived_;
+  }
+
+  public static final int NEXT_PAGE_TOKEN_FIELD_NUMBER = 10;
+  private com.google.protobuf.ByteString nextPageToken_ = com.google.protobuf.ByteString.EMPTY;
+  /**
+   * <pre>
+   * With more_match: where another run goes on. Absent where events were named.
+   * </pre>
+   *
+   * <code>bytes next_page_token = 10 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString getNextPageToken() {
+    return nextPageToken_;
+  }
+
+  public static final int FAILED_FIELD_NUMBER = 11;
+  private int failed_ = 0;
+  /**
+   * <pre>
+   * Events that could not be reached; repeating the call with the same request_id goes on with them.
+   * </pre>
+   *
+   * <code>int32 failed = 11 [json_name = "failed"];</code>
+   * @return The failed.
+   */
+  @java.lang.Override
+  public int getFailed() {
+    return failed_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -256,6 +303,15 @@ private static final long serialVersionUID = 0L;
     }
     if (dryRun_ != false) {
       output.writeBool(8, dryRun_);
+    }
+    if (alreadyReceived_ != 0) {
+      output.writeInt32(9, alreadyReceived_);
+    }
+    if (!nextPageToken_.isEmpty()) {
+      output.writeBytes(10, nextPageToken_);
+    }
+    if (failed_ != 0) {
+      output.writeInt32(11, failed_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -298,6 +354,18 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, dryRun_);
     }
+    if (alreadyReceived_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(9, alreadyReceived_);
+    }
+    if (!nextPageToken_.isEmpty()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBytesSize(10, nextPageToken_);
+    }
+    if (failed_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(11, failed_);
+    }
     return size;
   }
   @java.lang.Override
@@ -338,6 +406,12 @@ private static final long serialVersionUID = 0L;
         != other.getResultsOmitted()) return false;
     if (getDryRun()
         != other.getDryRun()) return false;
+    if (getAlreadyReceived()
+        != other.getAlreadyReceived()) return false;
+    if (!getNextPageToken()
+        .equals(other.getNextPageToken())) return false;
+    if (getFailed()
+        != other.getFailed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -369,6 +443,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DRY_RUN_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDryRun());
+    hash = (37 * hash) + ALREADY_RECEIVED_FIELD_NUMBER;
+    hash = (53 * hash) + getAlreadyReceived();
+    hash = (37 * hash) + NEXT_PAGE_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getNextPageToken().hashCode();
+    hash = (37 * hash) + FAILED_FIELD_NUMBER;
+    hash = (53 * hash) + getFailed();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -518,6 +598,9 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00000020);
       resultsOmitted_ = 0;
       dryRun_ = false;
+      alreadyReceived_ = 0;
+      nextPageToken_ = com.google.protobuf.ByteString.EMPTY;
+      failed_ = 0;
       return this;
     }
 
@@ -585,6 +668,15 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.dryRun_ = dryRun_;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.alreadyReceived_ = alreadyReceived_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.nextPageToken_ = nextPageToken_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.failed_ = failed_;
+      }
     }
 
     @java.lang.Override
@@ -645,6 +737,15 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getDryRun() != false) {
         setDryRun(other.getDryRun());
+      }
+      if (other.getAlreadyReceived() != 0) {
+        setAlreadyReceived(other.getAlreadyReceived());
+      }
+      if (!other.getNextPageToken().isEmpty()) {
+        setNextPageToken(other.getNextPageToken());
+      }
+      if (other.getFailed() != 0) {
+        setFailed(other.getFailed());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -718,6 +819,21 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 72: {
+              alreadyReceived_ = input.readInt32();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
+            case 82: {
+              nextPageToken_ = input.readBytes();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
+            case 88: {
+              failed_ = input.readInt32();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1345,6 +1461,141 @@ private static final long serialVersionUID = 0L;
     public Builder clearDryRun() {
       bitField0_ = (bitField0_ & ~0x00000080);
       dryRun_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int alreadyReceived_ ;
+    /**
+     * <pre>
+     * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+     * selected and results.
+     * </pre>
+     *
+     * <code>int32 already_received = 9 [json_name = "alreadyReceived"];</code>
+     * @return The alreadyReceived.
+     */
+    @java.lang.Override
+    public int getAlreadyReceived() {
+      return alreadyReceived_;
+    }
+    /**
+     * <pre>
+     * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+     * selected and results.
+     * </pre>
+     *
+     * <code>int32 already_received = 9 [json_name = "alreadyReceived"];</code>
+     * @param value The alreadyReceived to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAlreadyReceived(int value) {
+
+      alreadyReceived_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+     * selected and results.
+     * </pre>
+     *
+     * <code>int32 already_received = 9 [json_name = "alreadyReceived"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAlreadyReceived() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      alreadyReceived_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.ByteString nextPageToken_ = com.google.protobuf.ByteString.EMPTY;
+    /**
+     * <pre>
+     * With more_match: where another run goes on. Absent where events were named.
+     * </pre>
+     *
+     * <code>bytes next_page_token = 10 [json_name = "nextPageToken"];</code>
+     * @return The nextPageToken.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString getNextPageToken() {
+      return nextPageToken_;
+    }
+    /**
+     * <pre>
+     * With more_match: where another run goes on. Absent where events were named.
+     * </pre>
+     *
+     * <code>bytes next_page_token = 10 [json_name = "nextPageToken"];</code>
+     * @param value The nextPageToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextPageToken(com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      nextPageToken_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With more_match: where another run goes on. Absent where events were named.
+     * </pre>
+     *
+     * <code>bytes next_page_token = 10 [json_name = "nextPageToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNextPageToken() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      nextPageToken_ = getDefaultInstance().getNextPageToken();
+      onChanged();
+      return this;
+    }
+
+    private int failed_ ;
+    /**
+     * <pre>
+     * Events that could not be reached; repeating the call with the same request_id goes on with them.
+     * </pre>
+     *
+     * <code>int32 failed = 11 [json_name = "failed"];</code>
+     * @return The failed.
+     */
+    @java.lang.Override
+    public int getFailed() {
+      return failed_;
+    }
+    /**
+     * <pre>
+     * Events that could not be reached; repeating the call with the same request_id goes on with them.
+     * </pre>
+     *
+     * <code>int32 failed = 11 [json_name = "failed"];</code>
+     * @param value The failed to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFailed(int value) {
+
+      failed_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Events that could not be reached; repeating the call with the same request_id goes on with them.
+     * </pre>
+     *
+     * <code>int32 failed = 11 [json_name = "failed"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFailed() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      failed_ = 0;
       onChanged();
       return this;
     }

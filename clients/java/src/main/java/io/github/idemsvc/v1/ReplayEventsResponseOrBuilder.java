@@ -123,4 +123,35 @@ public interface ReplayEventsResponseOrBuilder extends
    * @return The dryRun.
    */
   boolean getDryRun();
+
+  /**
+   * <pre>
+   * With to_consumer: events that the consumer has a record of already, whatever their state. Those that a filter found are not among
+   * selected and results.
+   * </pre>
+   *
+   * <code>int32 already_received = 9 [json_name = "alreadyReceived"];</code>
+   * @return The alreadyReceived.
+   */
+  int getAlreadyReceived();
+
+  /**
+   * <pre>
+   * With more_match: where another run goes on. Absent where events were named.
+   * </pre>
+   *
+   * <code>bytes next_page_token = 10 [json_name = "nextPageToken"];</code>
+   * @return The nextPageToken.
+   */
+  com.google.protobuf.ByteString getNextPageToken();
+
+  /**
+   * <pre>
+   * Events that could not be reached; repeating the call with the same request_id goes on with them.
+   * </pre>
+   *
+   * <code>int32 failed = 11 [json_name = "failed"];</code>
+   * @return The failed.
+   */
+  int getFailed();
 }

@@ -55,6 +55,14 @@ public enum ReplayOutcome
    * <code>REPLAY_OUTCOME_FAILED = 4;</code>
    */
   REPLAY_OUTCOME_FAILED(4),
+  /**
+   * <pre>
+   * With to_consumer: the consumer has a record of it already, which was left alone.
+   * </pre>
+   *
+   * <code>REPLAY_OUTCOME_ALREADY_RECEIVED = 5;</code>
+   */
+  REPLAY_OUTCOME_ALREADY_RECEIVED(5),
   UNRECOGNIZED(-1),
   ;
 
@@ -107,6 +115,14 @@ public enum ReplayOutcome
    * <code>REPLAY_OUTCOME_FAILED = 4;</code>
    */
   public static final int REPLAY_OUTCOME_FAILED_VALUE = 4;
+  /**
+   * <pre>
+   * With to_consumer: the consumer has a record of it already, which was left alone.
+   * </pre>
+   *
+   * <code>REPLAY_OUTCOME_ALREADY_RECEIVED = 5;</code>
+   */
+  public static final int REPLAY_OUTCOME_ALREADY_RECEIVED_VALUE = 5;
 
 
   public final int getNumber() {
@@ -138,6 +154,7 @@ public enum ReplayOutcome
       case 2: return REPLAY_OUTCOME_ALREADY_STARTED;
       case 3: return REPLAY_OUTCOME_REFUSED;
       case 4: return REPLAY_OUTCOME_FAILED;
+      case 5: return REPLAY_OUTCOME_ALREADY_RECEIVED;
       default: return null;
     }
   }

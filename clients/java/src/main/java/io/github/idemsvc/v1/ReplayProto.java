@@ -62,7 +62,7 @@ public final class ReplayProto extends com.google.protobuf.GeneratedFile {
     java.lang.String[] descriptorData = {
       "\n\027idemsvc/v1/replay.proto\022\nidemsvc.v1\032\027i" +
       "demsvc/v1/errors.proto\032\026idemsvc/v1/event" +
-      ".proto\032\025idemsvc/v1/list.proto\"\300\002\n\023Replay" +
+      ".proto\032\025idemsvc/v1/list.proto\"\200\003\n\023Replay" +
       "EventsRequest\022\034\n\tnamespace\030\001 \001(\tR\tnamesp" +
       "ace\022\035\n\nrequest_id\030\002 \001(\tR\trequestId\022\020\n\003wh" +
       "y\030\003 \001(\tR\003why\0225\n\006events\030\004 \001(\0132\033.idemsvc.v" +
@@ -70,32 +70,37 @@ public final class ReplayProto extends com.google.protobuf.GeneratedFile {
       "\001(\0132\027.idemsvc.v1.EventFilterH\000R\006filter\022\035" +
       "\n\nmax_events\030\006 \001(\005R\tmaxEvents\022\027\n\007dry_run" +
       "\030\007 \001(\010R\006dryRun\022+\n\021include_processed\030\010 \001(" +
-      "\010R\020includeProcessedB\013\n\tselection\"E\n\017Repl" +
-      "aySelection\0222\n\007targets\030\001 \003(\0132\030.idemsvc.v" +
-      "1.ReplayTargetR\007targets\"V\n\014ReplayTarget\022" +
-      "\032\n\010consumer\030\001 \001(\tR\010consumer\022*\n\005event\030\002 \001" +
-      "(\0132\024.idemsvc.v1.EventRefR\005event\"\244\002\n\024Repl" +
-      "ayEventsResponse\022\032\n\010selected\030\001 \001(\005R\010sele" +
-      "cted\022\030\n\007started\030\002 \001(\005R\007started\022\'\n\017alread" +
-      "y_started\030\003 \001(\005R\016alreadyStarted\022\030\n\007refus" +
-      "ed\030\004 \001(\005R\007refused\022\035\n\nmore_match\030\005 \001(\010R\tm" +
-      "oreMatch\0222\n\007results\030\006 \003(\0132\030.idemsvc.v1.R" +
-      "eplayResultR\007results\022\'\n\017results_omitted\030" +
-      "\007 \001(\005R\016resultsOmitted\022\027\n\007dry_run\030\010 \001(\010R\006" +
-      "dryRun\"\264\001\n\014ReplayResult\022*\n\005event\030\001 \001(\0132\024" +
-      ".idemsvc.v1.EventKeyR\005event\0223\n\007outcome\030\002" +
-      " \001(\0162\031.idemsvc.v1.ReplayOutcomeR\007outcome" +
-      "\022\026\n\006reason\030\003 \001(\tR\006reason\022+\n\005error\030\004 \001(\0132" +
-      "\025.idemsvc.v1.ItemErrorR\005error*\246\001\n\rReplay" +
-      "Outcome\022\036\n\032REPLAY_OUTCOME_UNSPECIFIED\020\000\022" +
-      "\032\n\026REPLAY_OUTCOME_STARTED\020\001\022\"\n\036REPLAY_OU" +
-      "TCOME_ALREADY_STARTED\020\002\022\032\n\026REPLAY_OUTCOM" +
-      "E_REFUSED\020\003\022\031\n\025REPLAY_OUTCOME_FAILED\020\004B\247" +
-      "\001\n\024io.github.idemsvc.v1B\013ReplayProtoP\001Z9" +
-      "github.com/idemsvc/idemsvc/api/proto/ide" +
-      "msvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nI" +
-      "demsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Ide" +
-      "msvc::V1b\006proto3"
+      "\010R\020includeProcessed\022\037\n\013to_consumer\030\t \001(\t" +
+      "R\ntoConsumer\022\035\n\npage_token\030\n \001(\014R\tpageTo" +
+      "kenB\013\n\tselection\"E\n\017ReplaySelection\0222\n\007t" +
+      "argets\030\001 \003(\0132\030.idemsvc.v1.ReplayTargetR\007" +
+      "targets\"V\n\014ReplayTarget\022\032\n\010consumer\030\001 \001(" +
+      "\tR\010consumer\022*\n\005event\030\002 \001(\0132\024.idemsvc.v1." +
+      "EventRefR\005event\"\217\003\n\024ReplayEventsResponse" +
+      "\022\032\n\010selected\030\001 \001(\005R\010selected\022\030\n\007started\030" +
+      "\002 \001(\005R\007started\022\'\n\017already_started\030\003 \001(\005R" +
+      "\016alreadyStarted\022\030\n\007refused\030\004 \001(\005R\007refuse" +
+      "d\022\035\n\nmore_match\030\005 \001(\010R\tmoreMatch\0222\n\007resu" +
+      "lts\030\006 \003(\0132\030.idemsvc.v1.ReplayResultR\007res" +
+      "ults\022\'\n\017results_omitted\030\007 \001(\005R\016resultsOm" +
+      "itted\022\027\n\007dry_run\030\010 \001(\010R\006dryRun\022)\n\020alread" +
+      "y_received\030\t \001(\005R\017alreadyReceived\022&\n\017nex" +
+      "t_page_token\030\n \001(\014R\rnextPageToken\022\026\n\006fai" +
+      "led\030\013 \001(\005R\006failed\"\264\001\n\014ReplayResult\022*\n\005ev" +
+      "ent\030\001 \001(\0132\024.idemsvc.v1.EventKeyR\005event\0223" +
+      "\n\007outcome\030\002 \001(\0162\031.idemsvc.v1.ReplayOutco" +
+      "meR\007outcome\022\026\n\006reason\030\003 \001(\tR\006reason\022+\n\005e" +
+      "rror\030\004 \001(\0132\025.idemsvc.v1.ItemErrorR\005error" +
+      "*\313\001\n\rReplayOutcome\022\036\n\032REPLAY_OUTCOME_UNS" +
+      "PECIFIED\020\000\022\032\n\026REPLAY_OUTCOME_STARTED\020\001\022\"" +
+      "\n\036REPLAY_OUTCOME_ALREADY_STARTED\020\002\022\032\n\026RE" +
+      "PLAY_OUTCOME_REFUSED\020\003\022\031\n\025REPLAY_OUTCOME" +
+      "_FAILED\020\004\022#\n\037REPLAY_OUTCOME_ALREADY_RECE" +
+      "IVED\020\005B\247\001\n\024io.github.idemsvc.v1B\013ReplayP" +
+      "rotoP\001Z9github.com/idemsvc/idemsvc/api/p" +
+      "roto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsv" +
+      "c.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetada" +
+      "ta\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -109,7 +114,7 @@ public final class ReplayProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_ReplayEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_ReplayEventsRequest_descriptor,
-        new java.lang.String[] { "Namespace", "RequestId", "Why", "Events", "Filter", "MaxEvents", "DryRun", "IncludeProcessed", "Selection", });
+        new java.lang.String[] { "Namespace", "RequestId", "Why", "Events", "Filter", "MaxEvents", "DryRun", "IncludeProcessed", "ToConsumer", "PageToken", "Selection", });
     internal_static_idemsvc_v1_ReplaySelection_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_idemsvc_v1_ReplaySelection_fieldAccessorTable = new
@@ -127,7 +132,7 @@ public final class ReplayProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_ReplayEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_ReplayEventsResponse_descriptor,
-        new java.lang.String[] { "Selected", "Started", "AlreadyStarted", "Refused", "MoreMatch", "Results", "ResultsOmitted", "DryRun", });
+        new java.lang.String[] { "Selected", "Started", "AlreadyStarted", "Refused", "MoreMatch", "Results", "ResultsOmitted", "DryRun", "AlreadyReceived", "NextPageToken", "Failed", });
     internal_static_idemsvc_v1_ReplayResult_descriptor =
       getDescriptor().getMessageType(4);
     internal_static_idemsvc_v1_ReplayResult_fieldAccessorTable = new

@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private io.github.idemsvc.v1.EventKey event_;
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -124,7 +124,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+   * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -145,7 +146,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+   * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -614,7 +616,7 @@ private static final long serialVersionUID = 0L;
         io.github.idemsvc.v1.EventKey, io.github.idemsvc.v1.EventKey.Builder, io.github.idemsvc.v1.EventKeyOrBuilder> eventBuilder_;
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -625,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -640,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -658,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -676,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -701,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -718,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -730,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -745,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event.
+     * The event; with to_consumer, for that consumer.
      * </pre>
      *
      * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -839,7 +841,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+     * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -859,7 +862,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+     * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -880,7 +884,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+     * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -897,7 +902,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+     * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -911,7 +917,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+     * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+     * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>

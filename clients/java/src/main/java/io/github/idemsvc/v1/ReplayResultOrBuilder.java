@@ -12,7 +12,7 @@ public interface ReplayResultOrBuilder extends
 
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -21,7 +21,7 @@ public interface ReplayResultOrBuilder extends
   boolean hasEvent();
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -30,7 +30,7 @@ public interface ReplayResultOrBuilder extends
   io.github.idemsvc.v1.EventKey getEvent();
   /**
    * <pre>
-   * The event.
+   * The event; with to_consumer, for that consumer.
    * </pre>
    *
    * <code>.idemsvc.v1.EventKey event = 1 [json_name = "event"];</code>
@@ -58,7 +58,8 @@ public interface ReplayResultOrBuilder extends
 
   /**
    * <pre>
-   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+   * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -67,7 +68,8 @@ public interface ReplayResultOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND, or the reason of the error. Empty otherwise.
+   * Why not, by a stable word: ALREADY_PROCESSED, NOT_FINISHED, REPLAY_RUNNING, NOT_FOUND; with to_consumer SELF_ORIGINATED
+   * and, where its policy requires a signature, REJECTED_SIGNATURE; or the reason of the error. Empty otherwise.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
