@@ -51,7 +51,10 @@ func newSceneWith(t testing.TB, p *webhook.Provider, policy func(*idem.Policy), 
 	}
 	s.service = idemtest.New(t, server...)
 	s.client = s.service.Client(idemsvc.WithConsumer("billing"))
-	h, err := webhook.New(s.client, p, s.work, append([]webhook.Option{webhook.WithLogger(slog.New(slog.NewJSONHandler(s.log, nil)))}, opts...)...)
+	h, err := webhook.New(s.client, p, s.work, append([]webhook.Option{
+		webhook.WithLogger(slog.New(slog.NewJSONHandler(s.log, nil))),
+		webhook.WithClaimTimeout(time.Minute), // a busy machine is no outage
+	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
