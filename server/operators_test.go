@@ -67,7 +67,7 @@ func TestO08_HeldListedResolved(t *testing.T) {
 	f := start(t)
 	held := pb.ClaimOutcome_CLAIM_OUTCOME_HELD
 	first := f.heldEvent(t, "withdrawal-1")
-	f.heldEvent(t, "withdrawal-2")
+	second := f.heldEvent(t, "withdrawal-2")
 	for range 5 {
 		f.outcome(t, claimOf("withdrawal-1"), held)
 	}
@@ -113,7 +113,7 @@ func TestO08_HeldListedResolved(t *testing.T) {
 		t.Fatalf("%v %v", r, err)
 	}
 	again := f.outcome(t, claimOf("withdrawal-2"), pb.ClaimOutcome_CLAIM_OUTCOME_CLAIMED).GetClaim()
-	if again.GetFence() <= first.GetFence() || again.GetAttempt() != 2 || len(again.GetEffects()) != 1 {
+	if again.GetFence() <= second.GetFence() || again.GetAttempt() != 2 || len(again.GetEffects()) != 1 {
 		t.Errorf("%v", again)
 	}
 	if left := f.listed(t, inStates(pb.EventState_EVENT_STATE_HELD), 0); len(left) != 0 {

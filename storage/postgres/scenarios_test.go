@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/pgtest"
 	"github.com/idemsvc/idemsvc/storage/postgres"
 )
 
@@ -180,5 +181,28 @@ func TestO31LongestKeys(t *testing.T) {
 	grantOf(t, s, b)
 	if fmt.Sprint(a.Key.ID()) == fmt.Sprint(b.Key.ID()) {
 		t.Error("two long keys are one")
+	}
+}
+
+// O-08: what is held stays held over a restart of the service, and its sweeps, whatever the
+// claims that come then ask for: HOLD was said by the first claim alone.
+func TestO08HoldOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t, "idemsvc", migrate)
+	first, pool := openOn(t, url, quiet)
+	c := claimOf("ns", "withdrawal-1")
+	c.Stale = idem.Hold
+	tok := grantOf(t, first, c)
+	expire(t, pool, tok.Event)
+	for range 3 {
+		again, _ := openOn(t, url, quiet)
+		sweep(t, again)
+		for range 5 {
+			other := claimOf("ns", "withdrawal-1")
+			other.Stale = idem.Reclaim
+			if a := must[*idem.ClaimAnswer](t, again, other); a.Outcome != idem.OutcomeHeld || a.Granted {
+				t.Fatalf("after a restart: %v", a.Outcome)
+			}
+		}
 	}
 }

@@ -164,37 +164,72 @@ func scenarioDuplicateEffects(s *site) {
 	}
 }
 
+// scenarioHold: an event under HOLD whose owner vanished is never given again by itself,
+// whatever later claims ask for and however often it is swept, be it claimed or acquired.
 func scenarioHold(s *site) {
-	for _, end := range []string{"late", "done", "retry"} {
-		g := s.grant(end, stale(idem.Hold))
-		s.begin(idem.EffectPerform, s.beginning(g, s.effect(idem.EventScope, end, "withdraw"), ""))
-		g.expire()
-		for range 3 {
-			s.settle(g.Event)
+	for _, how := range []string{"claimed", "acquired"} {
+		for _, end := range []string{"late", "effect", "done", "retry", "terminal"} {
+			scenarioHeld(s, how, end)
 		}
-		for range 5 {
-			s.outcome(idem.OutcomeHeld, s.claim(end))
+	}
+}
+
+func scenarioHeld(s *site, how, end string) {
+	event := how + " " + end
+	var g *grant
+	if how == "acquired" {
+		s.receive(event, func(c *idem.Receive) { c.Stale = idem.Hold })
+		if got := s.acquire(); s.names(got) == event {
+			g = got[0]
+		} else {
+			s.Fatalf("acquired %q", s.names(got))
 		}
-		e := s.state(end, idem.Held)
-		equal(s, "holder", e.Holder, "host-1")
-		equal(s, "effects", len(s.view(end).Effects), 1)
-		switch end {
-		case "late":
-			c := g.completion("late")
-			c.AllowUnknown = true
-			equal(s, "late", do[*idem.EndAnswer](s, c).Late, true)
-			s.outcome(idem.OutcomeAlreadyProcessed, s.claim(end))
-		case "done":
-			s.resolve(end, idem.ResolveProcessed)
-			s.outcome(idem.OutcomeAlreadyProcessed, s.claim(end))
-		case "retry":
-			s.resolve(end, idem.ResolveRetry)
-			next := s.grant(end)
-			if next.Fence <= g.Fence {
-				s.Errorf("fence %d after %d", next.Fence, g.Fence)
-			}
-			equal(s, "total", next.answer.Event.Total, 2)
+	} else {
+		g = s.grant(event, stale(idem.Hold))
+	}
+	begun := s.begin(idem.EffectPerform, s.beginning(g, s.effect(idem.EventScope, event, "withdraw"), ""))
+	g.expire()
+	for range 3 {
+		s.settle(g.Event)
+	}
+	for range 5 {
+		s.outcome(idem.OutcomeHeld, s.claim(event, stale(idem.Reclaim)))
+	}
+	equal(s, "offered", s.names(s.acquire()), "")
+	e := s.state(event, idem.Held)
+	equal(s, "stale claim", e.Stale, idem.Hold)
+	equal(s, "holder", e.Holder, g.answer.Event.Holder)
+	equal(s, "effects", len(s.view(event).Effects), 1)
+	switch end {
+	case "late":
+		c := g.completion("late")
+		c.AllowUnknown = true
+		equal(s, "late", do[*idem.EndAnswer](s, c).Late, true)
+		s.outcome(idem.OutcomeAlreadyProcessed, s.claim(event))
+	case "effect":
+		s.effectIs(idem.EffectReportedDone, report(begun.Token, idem.EffectDone, "po_1"))
+		s.outcome(idem.OutcomeHeld, s.claim(event))
+		s.resolve(event, idem.ResolveRetry)
+		next := s.grant(event)
+		if len(next.answer.Effects) != 1 || string(next.answer.Effects[0].Result) != "po_1" {
+			s.Errorf("effects: got %+v, want the withdrawal that was reported late", next.answer.Effects)
 		}
+	case "done":
+		s.resolve(event, idem.ResolveProcessed)
+		s.outcome(idem.OutcomeAlreadyProcessed, s.claim(event))
+		s.refused(idem.CodeClaimLost, g.completion("late"))
+	case "retry":
+		s.resolve(event, idem.ResolveRetry)
+		next := s.grant(event)
+		if next.Fence <= g.Fence {
+			s.Errorf("fence %d after %d", next.Fence, g.Fence)
+		}
+		equal(s, "total", next.answer.Event.Total, 2)
+		equal(s, "still under HOLD", next.answer.Event.Stale, idem.Hold)
+	case "terminal":
+		s.resolve(event, idem.ResolveTerminal)
+		s.outcome(idem.OutcomeFailedTerminal, s.claim(event))
+		s.refused(idem.CodeClaimLost, g.completion("late"))
 	}
 }
 
