@@ -313,3 +313,40 @@ func nextPage(err error) ([]byte, error) {
 	}
 	return nil, errors.New("no token")
 }
+
+// O-34: what cannot be read is refused by itself, and told.
+func TestO34_OneBadRowDoesNotStopABackfill(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.received(t, "good", nil)
+	f.received(t, "bad", nil)
+	f.backend.damaged.Store(keyOf(shop, "billing", &pb.EventRef{Source: "stripe", EventId: "bad"}).ID(), true)
+	r, err := f.ops(t, "operator").ReplayEvents(t.Context(), backfillOf("b1", &pb.EventFilter{}))
+	if err != nil || r.GetStarted() != 1 || r.GetRefused() != 1 {
+		t.Fatalf("%v %v", r, err)
+	}
+	for _, x := range r.GetResults() {
+		if refused := x.GetEvent().GetEventId() == "bad"; (x.GetOutcome() == pb.ReplayOutcome_REPLAY_OUTCOME_REFUSED) != refused {
+			t.Errorf("%v", x)
+		}
+	}
+}
+
+// What several consumers have is one event, and the consumer's own record is none that was
+// left alone.
+func TestABackfillCountsEvents(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for i := range 4 {
+		f.received(t, fmt.Sprint("e", i), func(r *pb.ReceiveEventRequest) { r.Consumers = []string{"billing", "audit"} })
+	}
+	f.received(t, "had", func(r *pb.ReceiveEventRequest) { r.Consumers = []string{"billing", "audit", "ledger"} })
+	for i, request := range []string{"b1", "b2"} {
+		req := backfillOf(request, &pb.EventFilter{})
+		req.DryRun = i == 1
+		r, err := f.ops(t, "operator").ReplayEvents(t.Context(), req)
+		if want := []int32{1, 5}[i]; err != nil || r.GetAlreadyReceived() != want {
+			t.Errorf("run %d: %v %v, want %d left alone", i, r, err, want)
+		}
+	}
+}

@@ -35,6 +35,24 @@ type brokenBackend struct {
 	err      atomic.Pointer[error]
 	payloads atomic.Bool  // they cannot be loaded
 	facts    atomic.Int64 // questions for facts that were asked
+	damaged  sync.Map     // IDs of records that cannot be read
+}
+
+func (b *brokenBackend) Records(ctx context.Context, ids []idem.ID) (map[idem.ID]storage.View, error) {
+	found, err := b.Backend.Records(ctx, ids)
+	for id, v := range found {
+		_, v.Damaged = b.damaged.Load(id)
+		found[id] = v
+	}
+	return found, err
+}
+
+func (b *brokenBackend) List(ctx context.Context, q storage.ListQuery) (storage.Listed, error) {
+	page, err := b.Backend.List(ctx, q)
+	for i := range page.Views {
+		_, page.Views[i].Damaged = b.damaged.Load(page.Views[i].Event.ID())
+	}
+	return page, err
 }
 
 func (b *brokenBackend) Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error) {

@@ -47,9 +47,12 @@ func (b *backfill) eligible(ctx context.Context, views []storage.View) ([]eligib
 	has, err := b.store.Records(ctx, ids)
 	list := make([]eligibility, len(views))
 	for i, id := range ids {
-		if _, known := has[id]; known {
+		_, known := has[id]
+		switch {
+		case views[i].Event.Key.Consumer == b.req.GetToConsumer(): // its own record, not another's
+		case known:
 			list[i] = passedOver
-		} else if !views[i].Damaged {
+		default: // also what cannot be read: it is refused by itself
 			list[i] = eligible
 		}
 	}

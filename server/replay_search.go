@@ -85,7 +85,10 @@ func (r *replay) search(ctx context.Context) error {
 		for i := range page.Views {
 			switch {
 			case list[i] == passedOver:
-				r.run.Received++
+				if about := r.kind.key(page.Views[i].Event.Key).ID(); !r.chosen[about] { // once for each event, however many have it
+					r.chosen[about] = true
+					r.run.Received++
+				}
 			case list[i] == ineligible:
 			case len(r.run.Events) == r.most():
 				r.run.More, r.run.Next = true, q.After

@@ -27,6 +27,10 @@ func (m *model) receive(t *rapid.T) {
 		c.Ordering = &o
 		text += ", ordered by " + words
 	}
+	if rapid.IntRange(0, 5).Draw(t, "backfill") == 5 {
+		c.Backfill = &idem.Backfill{RequestID: rapid.SampledFrom([]string{"b1", "b2"}).Draw(t, "request"), Who: "op", Why: "late"}
+		text += ", as the backfill " + c.Backfill.RequestID
+	}
 	m.do(key.ID(), text, func(*side) idem.Command {
 		own := c
 		apart(&own.Facts, &own.Ordering)
