@@ -99,6 +99,59 @@ func TestTheServiceIsAwayUnderLoad(t *testing.T) {
 	}
 }
 
+// storm is a provider that delivers from many sides at once, and comes again where it is told
+// to: the events evt_0_0 and so on.
+type storm struct {
+	h             *webhook.Handler
+	p             *webhook.Provider
+	log           *logged
+	senders, each int
+}
+
+// through lets the service go away in the middle of the storm and come back. Every event is
+// accepted in the end, none is refused where there is a spool, and the answers are in the log.
+func (x storm) through(t *testing.T, o *outage, dir string, spool bool) {
+	t.Helper()
+	all := int64(x.senders * x.each)
+	var accepted, refused, odd atomic.Int64
+	var sending sync.WaitGroup
+	for i := range x.senders {
+		sending.Go(func() {
+			for k := range x.each {
+				for tries := 0; ; tries++ {
+					switch code := deliverTo(t, x.h, x.p, invoice(fmt.Sprintf("evt_%d_%d", i, k), 1, tries)); code {
+					case 200:
+						accepted.Add(1)
+					case 503: // the provider comes again
+						refused.Add(1)
+						time.Sleep(20 * time.Millisecond)
+						continue
+					default:
+						odd.Add(1)
+					}
+					break
+				}
+			}
+		})
+	}
+	until(t, "some events are accepted", func() bool { return accepted.Load() >= all/4 })
+	o.away()
+	if spool {
+		until(t, "some events are spooled", func() bool { return answers(x.log, "spooled") >= 20 })
+	} else {
+		until(t, "some events are refused", func() bool { return refused.Load() >= 20 })
+	}
+	o.start()
+	sending.Wait()
+	until(t, "the spool is empty", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.spool")); return len(files) == 0 })
+	if accepted.Load() != all || odd.Load() != 0 || spool && refused.Load() != 0 {
+		t.Errorf("%d of %d events were accepted, %d refused, %d answers were odd", accepted.Load(), all, refused.Load(), odd.Load())
+	}
+	if got := int64(len(x.log.lines("answered"))); got != accepted.Load()+refused.Load()+odd.Load() {
+		t.Errorf("%d answers were logged, %d accepted and %d refused", got, accepted.Load(), refused.Load())
+	}
+}
+
 func awayUnderLoad(t *testing.T, spool bool) {
 	t.Helper()
 	const senders, each = 8, 50
@@ -122,47 +175,7 @@ func awayUnderLoad(t *testing.T, spool bool) {
 		}
 	}()
 
-	var accepted, refused, odd atomic.Int64
-	var sending sync.WaitGroup
-	for i := range senders {
-		sending.Go(func() {
-			for k := range each {
-				for tries := 0; ; tries++ {
-					switch code := deliverTo(t, h, p, invoice(fmt.Sprintf("evt_%d_%d", i, k), 1, tries)); code {
-					case 200:
-						accepted.Add(1)
-					case 503: // the provider comes again
-						refused.Add(1)
-						time.Sleep(20 * time.Millisecond)
-						continue
-					default:
-						odd.Add(1)
-					}
-					break
-				}
-			}
-		})
-	}
-	until(t, "some events are done", func() bool { return accepted.Load() >= senders*each/4 })
-	o.away()
-	if spool {
-		until(t, "some events are spooled", func() bool { return answers(log, "spooled") >= 20 })
-	} else {
-		until(t, "some events are refused", func() bool { return refused.Load() >= 20 })
-	}
-	o.start()
-	sending.Wait()
-	until(t, "the spool is empty", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.spool")); return len(files) == 0 })
-
-	if accepted.Load() != senders*each || odd.Load() != 0 {
-		t.Errorf("%d of %d events were accepted, %d answers were odd", accepted.Load(), senders*each, odd.Load())
-	}
-	if got := int64(len(log.lines("answered"))); got != accepted.Load()+refused.Load()+odd.Load() {
-		t.Errorf("%d answers were logged, %d accepted and %d refused", got, accepted.Load(), refused.Load())
-	}
-	if spool && refused.Load() != 0 {
-		t.Errorf("%d were refused although they could be spooled", refused.Load())
-	}
+	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, spool)
 	client := o.dial()
 	for i := range senders {
 		for k := range each {

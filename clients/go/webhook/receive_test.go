@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -297,44 +296,7 @@ func awayWhileReceiving(t *testing.T, spool bool) {
 			t.Error(err)
 		}
 	}()
-	var accepted, refused, odd atomic.Int64
-	var sending sync.WaitGroup
-	for i := range senders {
-		sending.Go(func() {
-			for k := range each {
-				for tries := 0; ; tries++ {
-					switch code := deliverTo(t, h, p, invoice(fmt.Sprintf("evt_%d_%d", i, k), 1, tries)); code {
-					case 200:
-						accepted.Add(1)
-					case 503: // the provider comes again
-						refused.Add(1)
-						time.Sleep(20 * time.Millisecond)
-						continue
-					default:
-						odd.Add(1)
-					}
-					break
-				}
-			}
-		})
-	}
-	until(t, "some events are received", func() bool { return accepted.Load() >= senders*each/4 })
-	o.away()
-	if spool {
-		until(t, "some events are spooled", func() bool { return answers(log, "spooled") >= 20 })
-	} else {
-		until(t, "some events are refused", func() bool { return refused.Load() >= 20 })
-	}
-	o.start()
-	sending.Wait()
-	until(t, "the spool is empty", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.spool")); return len(files) == 0 })
-
-	if accepted.Load() != senders*each || odd.Load() != 0 || spool && refused.Load() != 0 {
-		t.Errorf("%d of %d events were accepted, %d refused, %d answers were odd", accepted.Load(), senders*each, refused.Load(), odd.Load())
-	}
-	if got := int64(len(log.lines("answered"))); got != accepted.Load()+refused.Load()+odd.Load() {
-		t.Errorf("%d answers were logged, %d accepted and %d refused", got, accepted.Load(), refused.Load())
-	}
+	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, spool)
 	client := o.dial()
 	for _, consumer := range []string{"billing", "mail"} {
 		_, order := drainBy(t, client, consumer, senders*each, 32)
