@@ -15,7 +15,7 @@ import (
 // are the caller's doing, and at warn where the service is to blame. What the request
 // names is in it as far as it is short enough to be true; it was not validated.
 func (c *core) tellRefusal(ctx context.Context, call string, req proto.Message, r *refusal, took time.Duration) {
-	c.meters.refused(ctx, call, r)
+	c.meters.refused(call, r)
 	level := slog.LevelInfo
 	if blame(r.reason) {
 		level = slog.LevelWarn

@@ -77,30 +77,30 @@ func (m *meters) called(ctx context.Context, method, road string, err error, too
 func (m *meters) answered(ctx context.Context, d *decision, cmd idem.Command, a idem.Answer) {
 	if m != nil {
 		m.events.Answered(ctx, d.key.Namespace, d.key.Consumer, cmd, a)
-		m.found(ctx, d)
+		m.found(d)
 	}
 }
 
 // spanDropped counts a span of an anomaly that was not made.
-func (m *meters) spanDropped(ctx context.Context) {
+func (m *meters) spanDropped() {
 	if m != nil {
-		m.dropped.Add(ctx, 1)
+		m.dropped.Add(1)
 	}
 }
 
 // found counts what is wrong with a decision.
-func (m *meters) found(ctx context.Context, d *decision) {
+func (m *meters) found(d *decision) {
 	if m == nil {
 		return
 	}
 	for _, kind := range d.anomalies {
-		m.events.Anomaly(ctx, d.key.Namespace, d.key.Consumer, kind)
+		m.events.Anomaly(d.key.Namespace, d.key.Consumer, kind)
 	}
 }
 
-func (m *meters) refused(ctx context.Context, call string, r *refusal) {
+func (m *meters) refused(call string, r *refusal) {
 	if m != nil {
-		m.refusals.Add(ctx, 1, call, reasonName(r.reason))
+		m.refusals.Add(1, call, reasonName(r.reason))
 	}
 }
 

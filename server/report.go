@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemsvc/idemsvc/idem"
+	"github.com/idemsvc/idemsvc/internal/logs"
 	"github.com/idemsvc/idemsvc/internal/telemetry"
 )
 
@@ -25,27 +26,24 @@ type decision struct {
 	outcome  string
 
 	anomalies []string
-	links     []trace.Link
 }
 
 // report tells about a decision: one line in the log, attributes on the span. No
 // payload, result, token or error text is in either. txID is the database transaction that
 // wrote it, 0 for none.
 func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, txID int64, started time.Time) {
-	logs := c.log.Enabled(ctx, slog.LevelInfo)
-	if !logs && c.tracer == nil && c.meters == nil {
+	told := c.log.Enabled(ctx, slog.LevelInfo)
+	if !told && c.tracer == nil && c.meters == nil {
 		return
 	}
 	d := describe(cmd, a)
 	c.meters.answered(ctx, &d, cmd, a)
 	if c.tracer != nil {
-		if claim, ok := a.(*idem.ClaimAnswer); ok {
-			d.links = linksOf(ctx, claim)
-		}
-		c.told(ctx, &d, started)
+		c.told(ctx, &d, a, started)
 	}
-	if logs {
-		c.log.LogAttrs(ctx, slog.LevelInfo, d.call, d.fields(trace.SpanFromContext(ctx), txID, time.Since(started))...)
+	if told {
+		var room [18]slog.Attr
+		logs.Write(ctx, c.log, slog.LevelInfo, d.call, d.fields(room[:0], trace.SpanFromContext(ctx), txID, time.Since(started))...)
 	}
 }
 
@@ -65,9 +63,9 @@ func (c *core) reportRefusal(ctx context.Context, cmd idem.Command, err error, s
 	if t := idem.TokenOf(cmd); t != nil {
 		d.key.Namespace, d.key.Consumer = t.Namespace, t.Consumer
 	}
-	c.meters.found(ctx, &d)
+	c.meters.found(&d)
 	if c.tracer != nil {
-		c.told(ctx, &d, started)
+		c.told(ctx, &d, nil, started)
 	}
 }
 
@@ -169,8 +167,7 @@ func causation(f *idem.Facts) string {
 	return f.CauseText
 }
 
-func (d *decision) fields(span trace.Span, txID int64, took time.Duration) []slog.Attr {
-	out := make([]slog.Attr, 0, 16)
+func (d *decision) fields(out []slog.Attr, span trace.Span, txID int64, took time.Duration) []slog.Attr {
 	for _, f := range [...]struct{ name, value string }{
 		{logNamespace, d.key.Namespace}, {logConsumer, d.key.Consumer}, {logSource, d.key.Source}, {logEventID, d.key.EventID},
 		{logEventType, d.facts.Type}, {logResource, d.resource}, {logRequestID, d.facts.RequestID},

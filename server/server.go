@@ -98,9 +98,7 @@ func newCore(cfg *Config) (*core, error) {
 		anomalies: telemetry.NewBudget(anomalySpans),
 		access: &access{
 			table: cfg.Auth,
-			roles: methodRoles(
-				pb.File_idemsvc_v1_idempotency_service_proto, pb.File_idemsvc_v1_operations_service_proto, pb.File_idemsvc_v1_testing_service_proto,
-			),
+			roles: methodRoles(),
 		},
 	}
 	if cfg.AllowAnonymous {
@@ -131,9 +129,6 @@ func options(cfg *Config, c *core, d *drain) []grpc.ServerOption {
 	}
 	if cfg.TLS != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(cfg.TLS)))
-	}
-	if cfg.TracerProvider != nil {
-		opts = append(opts, grpc.StatsHandler(calls(cfg.TracerProvider)))
 	}
 	return opts
 }

@@ -24,10 +24,10 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 	}()
 	method := commandMethod(req)
 	ctx, more := commandParent(ctx, req.GetTraceparent())
-	ctx, span := s.startCommand(ctx, method, more...)
+	ctx, span := s.startCall(ctx, method, more...)
 	var err error = &refusal{reason: pb.ErrorReason_ERROR_REASON_INTERNAL} // unless it is answered
 	defer func() {
-		endCommand(span, err)
+		endCall(span, err)
 		s.meters.called(ctx, method, roadSession, err, time.Since(started))
 	}()
 	if err = s.command(ctx, req, resp); err != nil {

@@ -41,7 +41,7 @@ func (m *meters) answered(ctx context.Context, source string, status int, took t
 	if m == nil {
 		return
 	}
-	m.answers.Add(ctx, 1, source, strconv.Itoa(status))
+	m.answers.Add(1, source, strconv.Itoa(status))
 	if source != unknown {
 		m.time.Record(ctx, took.Seconds(), source)
 	}

@@ -54,7 +54,7 @@ func (b *Batches) Begin(calls []context.Context, waited time.Duration) (context.
 		failed := ""
 		for i := range results {
 			if class := Class(results[i].Err); class != "" {
-				b.failures.Add(ctx, 1, class)
+				b.failures.Add(1, class)
 				failed = class
 			}
 		}

@@ -58,31 +58,31 @@ func (e *Events) Answered(ctx context.Context, namespace, consumer string, cmd i
 		if !ok {
 			return
 		}
-		e.claims.Add(ctx, 1, namespace, consumer, a.Outcome.String())
+		e.claims.Add(1, namespace, consumer, a.Outcome.String())
 		if _, brought := idem.ArrivalOf(c); brought && !a.Reentered {
 			ns, source := e.sources.Of(c.Key.Namespace, c.Key.Source)
-			e.deliveries.Add(ctx, 1, ns, source, c.Facts.Kind.String(), a.Disposition().String())
+			e.deliveries.Add(1, ns, source, c.Facts.Kind.String(), a.Disposition().String())
 		}
 		if a.Granted {
-			e.attempts.Add(ctx, 1, namespace, consumer, cause(c, a))
+			e.attempts.Add(1, namespace, consumer, cause(c, a))
 		}
 	case *idem.ReceiveAnswer:
 		if x, brought := idem.ArrivalOf(cmd); brought && !a.Repeated {
 			ns, source := e.sources.Of(x.Key.Namespace, x.Key.Source)
-			e.deliveries.Add(ctx, 1, ns, source, x.Facts.Kind.String(), a.Disposition().String())
+			e.deliveries.Add(1, ns, source, x.Facts.Kind.String(), a.Disposition().String())
 		}
 	case *idem.EndAnswer:
 		if a.Already {
 			return
 		}
-		e.ended.Add(ctx, 1, namespace, consumer, a.State.String(), strconv.FormatBool(a.Late))
+		e.ended.Add(1, namespace, consumer, a.State.String(), strconv.FormatBool(a.Late))
 		if a.State == idem.Processed && a.Event != nil {
 			e.processing.Record(ctx, max(a.Now.Sub(a.Event.CreatedAt), 0).Seconds(), namespace, consumer)
 		}
 	case *idem.CheckAnswer:
-		e.checks.Add(ctx, 1, namespace, consumer, a.Verdict.String())
+		e.checks.Add(1, namespace, consumer, a.Verdict.String())
 	case *idem.EffectAnswer:
-		e.effects.Add(ctx, 1, namespace, consumer, a.Verdict.String())
+		e.effects.Add(1, namespace, consumer, a.Verdict.String())
 	}
 }
 
@@ -107,21 +107,20 @@ func (e *Events) Settled(a *idem.EndAnswer) {
 	if e == nil || a.Event == nil {
 		return
 	}
-	ctx := context.Background()
 	k := a.Event.Key
-	e.Answered(ctx, k.Namespace, k.Consumer, &idem.Settle{}, a)
+	e.Answered(context.Background(), k.Namespace, k.Consumer, &idem.Settle{}, a)
 	for _, kind := range AnomaliesOf(a) {
-		e.Anomaly(ctx, k.Namespace, k.Consumer, kind)
+		e.Anomaly(k.Namespace, k.Consumer, kind)
 	}
 }
 
 // Anomaly counts a finding.
-func (e *Events) Anomaly(ctx context.Context, namespace, consumer, kind string) {
+func (e *Events) Anomaly(namespace, consumer, kind string) {
 	if e == nil {
 		return
 	}
 	namespace, consumer = e.consumers.Of(namespace, consumer)
-	e.anomalies.Add(ctx, 1, namespace, consumer, kind)
+	e.anomalies.Add(1, namespace, consumer, kind)
 }
 
 // AnomaliesOf are the findings in an answer; nil for nearly all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -43,54 +44,80 @@ const MaxSeries = 4000
 // maxLabels is how many labels a counter or a histogram may have.
 const maxLabels = 4
 
-// series remembers the options for each combination of values, so that counting allocates
-// nothing.
-type series[O any] struct {
+// series remembers something for each combination of values.
+type series[T any] struct {
 	metric *Metric
-	option func(attribute.Set) O
+	under  func(attribute.Set) T
 
 	mu    sync.RWMutex
-	known map[[maxLabels]string][]O
+	known map[[maxLabels]string]T
+	rest  T // of all that come when there are [MaxSeries]
 }
 
-func (s *series[O]) of(values []string) []O {
+func newSeries[T any](m *Metric, under func(attribute.Set) T) series[T] {
+	return series[T]{metric: m, under: under, known: map[[maxLabels]string]T{}, rest: under(attribute.NewSet(attribute.Bool("otel.metric.overflow", true)))}
+}
+
+func (s *series[T]) of(values []string) T {
 	var key [maxLabels]string
 	copy(key[:], values)
 	s.mu.RLock()
-	o, ok := s.known[key]
+	x, ok := s.known[key]
 	s.mu.RUnlock()
 	if ok {
-		return o
+		return x
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, ok := s.known[key]; ok {
+		return x
+	}
+	if len(s.known) >= MaxSeries-1 {
+		return s.rest
 	}
 	attrs := make([]attribute.KeyValue, len(s.metric.Labels))
 	for i, l := range s.metric.Labels {
 		attrs[i] = attribute.String(l.Key, key[i])
 	}
-	o = []O{s.option(attribute.NewSet(attrs...))}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.known) < MaxSeries {
-		s.known[key] = o
-	}
-	return o
+	x = s.under(attribute.NewSet(attrs...))
+	s.known[key] = x
+	return x
 }
 
 // Counter counts by labels. A nil one counts nothing.
-type Counter struct {
-	series[metric.AddOption]
-	to metric.Int64Counter
+type Counter struct{ series[*sum] }
+
+// sum is what a counter has come to under some labels. It is told when metrics are read:
+// to tell OpenTelemetry each time costs several times as much, and there is no exemplar of
+// a count.
+type sum struct {
+	n     atomic.Int64
+	under []metric.ObserveOption
 }
 
 // Add counts n under the values of the labels, in the order of the definition.
-func (c *Counter) Add(ctx context.Context, n int64, values ...string) {
+func (c *Counter) Add(n int64, values ...string) {
 	if c != nil {
-		c.to.Add(ctx, n, c.of(values)...)
+		c.of(values).n.Add(n)
 	}
+}
+
+// tell tells what has been counted.
+func (c *Counter) tell(_ context.Context, o metric.Int64Observer) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, x := range c.known {
+		o.Observe(x.n.Load(), x.under...)
+	}
+	if n := c.rest.n.Load(); n > 0 {
+		o.Observe(n, c.rest.under...)
+	}
+	return nil
 }
 
 // Histogram records by labels. A nil one records nothing.
 type Histogram struct {
-	series[metric.RecordOption]
+	series[[]metric.RecordOption]
 	to metric.Float64Histogram
 }
 
@@ -109,22 +136,19 @@ type Instruments struct {
 
 // Counter makes a counter.
 func (i *Instruments) Counter(m *Metric) *Counter {
-	c, err := i.Meter.Int64Counter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit))
+	c := &Counter{newSeries(m, func(s attribute.Set) *sum { return &sum{under: []metric.ObserveOption{metric.WithAttributeSet(s)}} })}
+	_, err := i.Meter.Int64ObservableCounter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithInt64Callback(c.tell))
 	i.failed(m, err)
-	return &Counter{to: c, series: series[metric.AddOption]{
-		metric: m, known: map[[maxLabels]string][]metric.AddOption{},
-		option: func(s attribute.Set) metric.AddOption { return metric.WithAttributeSet(s) },
-	}}
+	return c
 }
 
 // Histogram makes a histogram.
 func (i *Instruments) Histogram(m *Metric) *Histogram {
-	h, err := i.Meter.Float64Histogram(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithExplicitBucketBoundaries(m.Buckets...))
+	to, err := i.Meter.Float64Histogram(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithExplicitBucketBoundaries(m.Buckets...))
 	i.failed(m, err)
-	return &Histogram{to: h, series: series[metric.RecordOption]{
-		metric: m, known: map[[maxLabels]string][]metric.RecordOption{},
-		option: func(s attribute.Set) metric.RecordOption { return metric.WithAttributeSet(s) },
-	}}
+	return &Histogram{to: to, series: newSeries(m, func(s attribute.Set) []metric.RecordOption {
+		return []metric.RecordOption{metric.WithAttributeSet(s)}
+	})}
 }
 
 // Observe tells one value of a metric, under the values of its labels.

@@ -1,7 +1,8 @@
-package main
+package logs
 
 import (
 	"io"
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestLogLines(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { _ = r.Close() })
-	log, flush := (&cli{stderr: w}).logger("info", "text")
+	log, flush := New(w, slog.LevelInfo, false)
 	log = log.With("a", 1).WithGroup("g")
 
 	check := func(want ...string) {
@@ -48,8 +49,8 @@ func TestLogLines(t *testing.T) {
 	flush()
 	check("msg=fourth")
 	flush() // nothing is left
-	log.Info(strings.Repeat("long", logBuffer/4))
-	check("msg=" + strings.Repeat("long", logBuffer/4))
+	log.Info(strings.Repeat("long", most/4))
+	check("msg=" + strings.Repeat("long", most/4))
 	select {
 	case more := <-written:
 		t.Errorf("more was written: %q", more)
@@ -61,14 +62,14 @@ func TestLogLines(t *testing.T) {
 // that name is touched.
 func TestLogTime(t *testing.T) {
 	t.Parallel()
-	for format, want := range map[string]string{"text": `^ts=\S+ level=INFO msg=one time=2\nts=`, "json": `^{"ts":"[^"]+","level":"INFO","msg":"one","time":2}\n{"ts":"`} {
+	for json, want := range map[bool]string{false: `^ts=\S+ level=INFO msg=one time=2\nts=`, true: `^{"ts":"[^"]+","level":"INFO","msg":"one","time":2}\n{"ts":"`} {
 		var out strings.Builder
-		log, flush := (&cli{stderr: &out}).logger("info", format)
+		log, flush := New(&out, slog.LevelInfo, json)
 		log.Info("one", "time", 2)
 		log.Info("two")
 		flush()
 		if !regexp.MustCompile(want).MatchString(out.String()) {
-			t.Errorf("%s: %q does not match %s", format, out.String(), want)
+			t.Errorf("json=%v: %q does not match %s", json, out.String(), want)
 		}
 	}
 }
