@@ -67,12 +67,20 @@ func seedsFrom(next *uint64, n int) []uint64 {
 func fail(t *testing.T, v linear.Verdict) {
 	t.Helper()
 	t.Error(v.Text)
-	if len(v.Page) == 0 {
-		return
-	}
-	path := filepath.Join(t.ArtifactDir(), fmt.Sprintf("history-%d.html", time.Now().UnixNano()))
-	if err := os.WriteFile(path, v.Page, 0o600); err == nil {
-		t.Logf("the history as a page: %s", path)
+	name := filepath.Join(t.ArtifactDir(), fmt.Sprintf("history-%d", time.Now().UnixNano()))
+	for _, file := range []struct {
+		ext, what string
+		body      []byte
+	}{
+		{".html", "the history as a page", v.Page},
+		{".gob", "the history, for IDEMSVC_LINEAR_HISTORY", v.Kept},
+	} {
+		if len(file.body) == 0 {
+			continue
+		}
+		if err := os.WriteFile(name+file.ext, file.body, 0o600); err == nil {
+			t.Logf("%s: %s", file.what, name+file.ext)
+		}
 	}
 }
 

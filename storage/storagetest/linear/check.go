@@ -18,6 +18,7 @@ type Verdict struct {
 	Why  string // the fault in a line
 	Text string // all that happened, for people
 	Page []byte // the part at fault as a page for a browser, made by porcupine
+	Kept []byte // the history, to be judged again: see [Kept]
 }
 
 // slack is by how much an answer's moment may lie outside of its call: the two clocks are
@@ -26,6 +27,18 @@ const slack = 250 * time.Millisecond
 
 // Check judges a history, and gives up a search that takes longer than the limit.
 func Check(h *History, limit time.Duration) Verdict {
+	v := judge(h, limit)
+	if v.OK || v.Open {
+		return v
+	}
+	var err error
+	if v.Kept, err = Keep(h); err != nil {
+		v.Text += "\n" + err.Error()
+	}
+	return v
+}
+
+func judge(h *History, limit time.Duration) Verdict {
 	for i := range h.Calls {
 		c := &h.Calls[i]
 		if c.Answer == nil {

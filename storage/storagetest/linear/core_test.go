@@ -23,6 +23,8 @@ type core struct {
 	coarse bool // many deeds are of one moment, as those of one trip to a database are
 	apart  bool // deeds are decided some time before they are written
 
+	moment time.Time // the last one
+
 	behind sync.WaitGroup // what is still done after its caller was told
 
 	mu     sync.Mutex
@@ -38,11 +40,12 @@ func newCore(seed uint64) *core {
 	return &core{decide: idem.Decide, s: newState(), rng: rand.New(rand.NewPCG(seed, 9))} //nolint:gosec // chances, not secrets
 }
 
-func (c *core) now() idem.Instant {
-	if c.coarse {
-		return idem.InstantOf(time.Now().Truncate(2 * time.Millisecond))
+// now is a moment for what was asked for at another: never an earlier one.
+func (c *core) now(asked time.Time) idem.Instant {
+	if !c.coarse || c.moment.Before(asked) || time.Since(c.moment) > 2*time.Millisecond {
+		c.moment = time.Now()
 	}
-	return idem.InstantOf(time.Now())
+	return idem.InstantOf(c.moment)
 }
 
 var errLost = errors.New("the connection broke")
@@ -87,15 +90,16 @@ func (c *core) breaks() {
 }
 
 func (c *core) do(cmd idem.Command) storage.Result {
+	asked := time.Now()
 	for {
 		c.mu.Lock()
-		now := c.now()
+		now := c.now(asked)
 		d := c.decision(cmd, now)
 		if c.apart && d.Writes() && len(d.Entries) > 0 {
 			c.mu.Unlock()
 			time.Sleep(rand.N(2 * time.Millisecond))
 			c.mu.Lock()
-			now = c.now()
+			now = c.now(asked)
 			if !c.passes(d, now) {
 				c.mu.Unlock()
 				continue
@@ -191,7 +195,7 @@ func (c *core) Broken(idem.Command) int64 {
 func (c *core) move(_ context.Context, id idem.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
+	now := c.now(time.Now())
 	n := c.s.clone()
 	if e := n.events[id]; e != nil && e.State == idem.Processing {
 		x := *e

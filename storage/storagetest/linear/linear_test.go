@@ -15,6 +15,7 @@ func TestRightRulesPass(t *testing.T) {
 	}{
 		{name: "in peace"}, {name: "with lost answers", bad: true}, {name: "with lost answers, many in one moment", bad: true, coarse: true},
 		{name: "decided before it is written", apart: true}, {name: "decided before it is written, with lost answers", bad: true, apart: true},
+		{name: "decided before it is written, with lost answers, many in one moment", bad: true, apart: true, coarse: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
