@@ -73,8 +73,6 @@ type Reader interface {
 	Facts(ctx context.Context, refs []idem.EventRef) (map[idem.EventRef]*idem.Facts, error)
 	// Lookup finds events by a value of the given kind.
 	Lookup(ctx context.Context, q Query) (Found, error)
-	// Unfinished lists events that are not finished, oldest first.
-	Unfinished(ctx context.Context, q UnfinishedQuery) (Found, error)
 	// List pages through events by a filter that an index serves: see [ListQuery.Way].
 	List(ctx context.Context, q ListQuery) (Listed, error)
 	// ReplayRun is the run that a request has begun; ok is false for none.
@@ -149,15 +147,6 @@ type Query struct {
 	Kind      QueryKind
 	Value     string
 	Name      string
-	Limit     int
-}
-
-// UnfinishedQuery lists unfinished work.
-type UnfinishedQuery struct {
-	Namespace string       // empty: all
-	Consumer  string       // empty: all
-	States    []idem.State // empty: all; DeadLettered and FailedTerminal count as unfinished until an operator acts
-	Due       bool         // only what is due, or whose lease is over
 	Limit     int
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
+	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/storage"
 )
 
@@ -69,13 +70,17 @@ func allLookups(withEffect []string) []lookup {
 	}})
 	for _, l := range []struct {
 		name string
-		q    storage.UnfinishedQuery
+		of   string
 	}{
-		{"unfinished", storage.UnfinishedQuery{Limit: page}},
-		{"unfinished of a namespace", storage.UnfinishedQuery{Limit: page, Namespace: namespace}},
-		{"unfinished of a consumer", storage.UnfinishedQuery{Limit: page, Namespace: namespace, Consumer: consumer}},
+		{"unfinished of a namespace", ""},
+		{"unfinished of a consumer", consumer},
 	} {
-		list = append(list, lookup{l.name, func(ctx context.Context, x *grown) error { return found(x.reader.Unfinished(ctx, l.q)) }})
+		list = append(list, lookup{l.name, func(ctx context.Context, x *grown) error {
+			_, err := x.reader.List(ctx, storage.ListQuery{
+				Namespace: namespace, Consumer: l.of, States: []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.Held}, Limit: page,
+			})
+			return err
+		}})
 	}
 	return list
 }

@@ -70,21 +70,6 @@ func (s *Store) matches(e *idem.Event, q *storage.Query) bool {
 	}
 }
 
-// Unfinished implements [storage.Reader].
-func (s *Store) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
-	now := s.clock()
-	return s.find(ctx, q.Namespace, q.Limit, func(e *idem.Event) bool {
-		if q.Namespace != "" && e.Key.Namespace != q.Namespace || q.Consumer != "" && e.Key.Consumer != q.Consumer {
-			return false
-		}
-		st := s.settled(e, now)
-		if !unfinished(st) || len(q.States) > 0 && !slices.Contains(q.States, st.State) {
-			return false
-		}
-		return !q.Due || due(e, now)
-	})
-}
-
 // unfinished reports whether somebody or something still has to act on the event. A
 // dead letter is finished for the rules and unfinished for people.
 func unfinished(e *idem.Event) bool {
@@ -93,18 +78,6 @@ func unfinished(e *idem.Event) bool {
 		return e.Reason != idem.ByOperator
 	default:
 		return !e.State.Finished()
-	}
-}
-
-// due reports whether the stored record waits for nothing but somebody to act.
-func due(e *idem.Event, now idem.Instant) bool {
-	switch e.State {
-	case idem.Processing:
-		return e.LeaseUntil <= now
-	case idem.Received, idem.FailedRetryable:
-		return e.DueAt <= now
-	default:
-		return false
 	}
 }
 

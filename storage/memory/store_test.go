@@ -224,7 +224,8 @@ func TestCancelled(t *testing.T) {
 	if err := s.RecordDeliveries(ctx, []storage.Delivery{{}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("RecordDeliveries: %v", err)
 	}
-	if found, err := s.Unfinished(t.Context(), storage.UnfinishedQuery{}); err != nil || len(found.Views) != 0 {
+	k := claim("e", "p1").Key
+	if found, err := s.Events(t.Context(), k.Namespace, k.Source, k.EventID); err != nil || len(found.Views) != 0 {
 		t.Errorf("a record was made: %+v, %v", found, err)
 	}
 }

@@ -133,30 +133,20 @@ var lookups = []struct {
 	{"RequestID", byTerm(storage.ByRequestID, "req-1", "")},
 	{"Output", byTerm(storage.ByOutput, "out-1", "")},
 	{"EffectKey", byTerm(storage.ByEffectKey, "charge", "")},
-	{"Unfinished", unfinishedIn(storage.UnfinishedQuery{Limit: 50})},
-	{"UnfinishedOfNamespace", unfinishedIn(storage.UnfinishedQuery{Namespace: explained, Limit: 50})},
-	{"UnfinishedOfConsumer", unfinishedIn(storage.UnfinishedQuery{Namespace: explained, Consumer: "mailer", Limit: 50})},
-	{"Held", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.Held}, Limit: 50})},
-	{"DeadLettered", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.DeadLettered}, Limit: 50})},
-	{"Due", unfinishedIn(storage.UnfinishedQuery{Due: true, Limit: 50})},
 	{"Consequences", byTerm(storage.ByCause, "shop", "whole")},
 	{"ListOfUnfinished", listOf(storage.ListQuery{States: []idem.State{idem.Held, idem.DeadLettered}})},
+	{"ListOfExpired", listOf(storage.ListQuery{States: []idem.State{idem.FailedRetryable}})},
 	{"ListOfUnfinishedOfConsumer", listOf(storage.ListQuery{States: []idem.State{idem.Held}, Consumer: "mailer", Source: "shop"})},
 	{"ListOfStuck", listOf(storage.ListQuery{Stuck: time.Microsecond})},
 	{"ListOfResource", listOf(storage.ListQuery{ResourceType: "order", ResourceID: "r1"})},
 	{"ListOfCorrelation", listOf(storage.ListQuery{Correlation: "corr-1"})},
 	{"ListOfAnHour", listOf(storage.ListQuery{From: idem.InstantOf(time.Now().Add(-30 * time.Minute)), Until: idem.InstantOf(time.Now().Add(30 * time.Minute))})},
-	{"Expired", unfinishedIn(storage.UnfinishedQuery{States: []idem.State{idem.FailedRetryable}, Due: true, Limit: 50})},
 }
 
 func byTerm(k storage.QueryKind, value, name string) func(context.Context, *postgres.Store) (storage.Found, error) {
 	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) {
 		return s.Lookup(ctx, storage.Query{Namespace: explained, Kind: k, Value: value, Name: name})
 	}
-}
-
-func unfinishedIn(q storage.UnfinishedQuery) func(context.Context, *postgres.Store) (storage.Found, error) {
-	return func(ctx context.Context, s *postgres.Store) (storage.Found, error) { return s.Unfinished(ctx, q) }
 }
 
 func listOf(q storage.ListQuery) func(context.Context, *postgres.Store) (storage.Found, error) {

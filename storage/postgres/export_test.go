@@ -30,7 +30,7 @@ func Statements() map[string]string {
 		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers, "read_signals": sqlReadSignals,
 		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove,
 		"follow_lookup": sqlFollowLookup, "follow_over": sqlFollowOver, "follow_open": sqlFollowOpen, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
-		"find_ref": sqlFindRef, "find_facts": sqlFindFacts, "survey": sqlSurvey, "find_term": sqlFindTerm, "find_unfinished": sqlFindUnfinished, "find_deliveries": sqlFindDeliveries,
+		"find_ref": sqlFindRef, "find_facts": sqlFindFacts, "survey": sqlSurvey, "find_term": sqlFindTerm, "find_deliveries": sqlFindDeliveries,
 		"find_names": sqlFindNames, "info": sqlInfo, "list_unfinished": sqlListUnfinished, "list_term": sqlListTerm, "list_minutes": sqlListMinutes,
 		"replay_store": sqlReplayStore, "replay_find": sqlReplayFind,
 		"policy_head": sqlPolicyHead, "policies": sqlPolicies, "policy_read": sqlPolicyRead, "policy_history": sqlPolicyHistory, "policy_apply": sqlPolicyApply,

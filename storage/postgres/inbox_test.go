@@ -300,6 +300,49 @@ func TestO36TakingPassesDeadEntriesBy(t *testing.T) {
 	}
 }
 
+// What is taken is kept from others, and no index is told of it.
+func TestTakingTouchesNoIndex(t *testing.T) {
+	t.Parallel()
+	s, pool := openOn(t, pgtest.Database(t, "idemsvc", migrate), quiet)
+	const n = 50
+	for i := range n {
+		must[*idem.ReceiveAnswer](t, s, receiptOf(fmt.Sprint("e", i)))
+	}
+	follow(t, s)
+	before := unfinishedWrites(t, pool)
+	took := 0
+	for range n/10 + 1 { // the last finds nothing more
+		taken, err := s.Take(t.Context(), storage.TakeQuery{Wanted: []storage.Wanted{{Group: mailer, Max: 10}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		took += len(taken.Due)
+	}
+	after := unfinishedWrites(t, pool)
+	if took != n || after.updated-before.updated != n || after.hot-before.hot != n {
+		t.Errorf("%d events were taken of %d, with %d updates, %d of them without the indexes", took, n, after.updated-before.updated, after.hot-before.hot)
+	}
+}
+
+type tableWrites struct{ updated, hot int64 }
+
+// unfinishedWrites is how often rows of the list of unfinished work were changed.
+func unfinishedWrites(t *testing.T, pool *pgxpool.Pool) (w tableWrites) {
+	t.Helper()
+	for _, c := range pool.AcquireAllIdle(t.Context()) { // each tells what it did when its next transaction ends
+		_, err := c.Exec(t.Context(), "SELECT pg_stat_force_next_flush()")
+		c.Release()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := pool.QueryRow(t.Context(), "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE schemaname = 'idemsvc' AND relname = 'unfinished'").Scan(&w.updated, &w.hot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // blocksOf is how many blocks a statement touches.
 func blocksOf(t *testing.T, conn *pgx.Conn, sql string, args []any) int {
 	t.Helper()

@@ -108,44 +108,6 @@ func matches(v *storage.View, q storage.Query) bool {
 	return false
 }
 
-// Unfinished implements [storage.Reader].
-func (s *Store) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
-	limit := q.Limit
-	if limit <= 0 || limit > maxViews {
-		limit = maxViews
-	}
-	wanted := q.States
-	if len(wanted) == 0 {
-		wanted = []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.FailedTerminal, idem.DeadLettered, idem.Held, idem.BlockedLoop}
-	}
-	states := []int16{}
-	for _, st := range wanted {
-		if !q.Due { // what is due is found by its time
-			states = append(states, int16(st))
-		}
-	}
-	want := func(v *storage.View) bool {
-		k := v.Event.Key
-		return (!q.Due || due(v)) && slices.Contains(wanted, v.Event.State) &&
-			(q.Namespace == "" || k.Namespace == q.Namespace) && (q.Consumer == "" || k.Consumer == q.Consumer)
-	}
-	over := q.Due || !slices.Contains(wanted, idem.Processing)
-	switch {
-	case q.Namespace != "" && q.Consumer != "":
-		return s.find(ctx, limit, want, sqlFindUnfinishedOfConsumer, states, over, limit+1, q.Namespace, q.Consumer)
-	case q.Namespace != "":
-		return s.find(ctx, limit, want, sqlFindUnfinishedOfNamespace, states, over, limit+1, q.Namespace)
-	default:
-		return s.find(ctx, limit, want, sqlFindUnfinished, states, over, limit+1)
-	}
-}
-
-// due reports whether the event can be claimed for its next attempt now.
-func due(v *storage.View) bool {
-	e := v.Event
-	return (e.State == idem.FailedRetryable || e.State == idem.Received) && e.DueAt <= v.Now
-}
-
 // find runs a query for event records and reads all that hangs on them, in one round
 // trip after the records themselves.
 func (s *Store) find(ctx context.Context, limit int, keep func(*storage.View) bool, sql string, args ...any) (storage.Found, error) {

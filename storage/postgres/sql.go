@@ -79,29 +79,22 @@ var (
 	sqlForgetResources = load("forget_resources")
 	sqlForgetPayloads  = load("forget_payloads")
 
-	sqlDeliveries = load("deliveries")
-	sqlRejected   = load("rejected")
-	sqlFindRef    = load("find_ref")
-	sqlFindFacts  = load("find_facts")
-	sqlFindTerm   = load("find_term")
+	sqlDeliveries     = load("deliveries")
+	sqlRejected       = load("rejected")
+	sqlFindRef        = load("find_ref")
+	sqlFindFacts      = load("find_facts")
+	sqlFindTerm       = load("find_term")
+	sqlFindDeliveries = load("find_deliveries")
+	sqlFindNames      = load("find_names")
+	sqlInfo           = load("info")
 	// One statement for each filter: with a condition that may be empty, no index serves.
-	sqlFindUnfinished            = unfinished("")
-	sqlFindUnfinishedOfNamespace = unfinished("AND u.namespace = $4")
-	sqlFindUnfinishedOfConsumer  = unfinished("AND u.namespace = $4 AND u.consumer = $5")
-	sqlFindDeliveries            = load("find_deliveries")
-	sqlFindNames                 = load("find_names")
-	sqlInfo                      = load("info")
-	sqlListUnfinished            = listUnfinished("")
-	sqlListUnfinishedOfConsumer  = listUnfinished("AND u.consumer = $7")
-	sqlReplayStore               = load("replay_store")
-	sqlReplayFind                = load("replay_find")
-	sqlListTerm                  = load("list_term")
-	sqlListMinutes               = load("list_minutes")
+	sqlListUnfinished           = listUnfinished("")
+	sqlListUnfinishedOfConsumer = listUnfinished("AND u.consumer = $7")
+	sqlReplayStore              = load("replay_store")
+	sqlReplayFind               = load("replay_find")
+	sqlListTerm                 = load("list_term")
+	sqlListMinutes              = load("list_minutes")
 )
-
-func unfinished(filter string) string {
-	return strings.NewReplacer("{filter}", filter).Replace(load("find_unfinished"))
-}
 
 func listUnfinished(filter string) string {
 	return strings.NewReplacer("{filter}", filter).Replace(load("list_unfinished"))

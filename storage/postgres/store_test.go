@@ -89,13 +89,6 @@ func (f followed) Events(ctx context.Context, namespace, source, eventID string)
 	return f.Store.Events(ctx, namespace, source, eventID)
 }
 
-func (f followed) Unfinished(ctx context.Context, q storage.UnfinishedQuery) (storage.Found, error) {
-	if err := step(ctx, f.Store); err != nil {
-		return storage.Found{}, err
-	}
-	return f.Store.Unfinished(ctx, q)
-}
-
 func (f followed) Take(ctx context.Context, q storage.TakeQuery) (storage.Taken, error) {
 	if err := step(ctx, f.Store); err != nil {
 		return storage.Taken{}, err
@@ -181,7 +174,7 @@ func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
 
 func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
-	// Output: 6
+	// Output: 7
 }
 
 // Claims of events that another replica knows are read first once that is what they mostly

@@ -13,7 +13,6 @@ var readers = []test{
 	{"Readers/Events", readEvents},
 	{"Readers/Facts", readFacts},
 	{"Readers/Lookup", readLookup},
-	{"Readers/Unfinished", readUnfinished},
 	{"Readers/Deliveries", readDeliveries},
 	{"Readers/Payload", readPayload},
 	{"Readers/Attempts", readAttempts},
@@ -98,53 +97,6 @@ func readLookup(s *site) {
 		if err != nil || len(found.Views) != 0 {
 			s.Errorf("lookup from another namespace: got %v, %v", keys(found), err)
 		}
-	}
-}
-
-func readUnfinished(s *site) {
-	s.grant("live")
-	s.grant("done").complete("done")
-	s.grant("expired").expire()
-	s.grant("failed").fail(idem.Retryable)
-	s.grant("due").fail(idem.Retryable)
-	s.h.Due(s.T, s.key("due").ID())
-	s.grant("terminal").fail(idem.Terminal)
-	held := s.grant("held", stale(idem.Hold))
-	held.expire()
-	s.settle(held.Event)
-	closed := s.grant("closed", stale(idem.Hold))
-	closed.expire()
-	s.resolve("closed", idem.ResolveTerminal)
-	s.grant("live", consumer("other"))
-
-	for _, tt := range []struct {
-		name string
-		q    storage.UnfinishedQuery
-		want []string
-	}{
-		{"all", storage.UnfinishedQuery{Consumer: theConsumer}, []string{"live", "expired", "failed", "due", "terminal", "held"}},
-		{"by state", storage.UnfinishedQuery{Consumer: theConsumer, States: []idem.State{idem.Held, idem.FailedTerminal}}, []string{"terminal", "held"}},
-		{"settled first", storage.UnfinishedQuery{Consumer: theConsumer, States: []idem.State{idem.FailedRetryable}}, []string{"expired", "failed", "due"}},
-		{"due", storage.UnfinishedQuery{Consumer: theConsumer, Due: true}, []string{"expired", "due"}},
-		{"other consumer", storage.UnfinishedQuery{Consumer: "other"}, []string{"live"}},
-		{"nobody", storage.UnfinishedQuery{Consumer: "nobody"}, nil},
-	} {
-		tt.q.Namespace, tt.q.Limit = s.ns, 100
-		found, err := s.b.Unfinished(s.Context(), tt.q)
-		if err != nil {
-			s.Fatalf("Unfinished: %v", err)
-		}
-		var got []string
-		for _, k := range keys(found) {
-			got = append(got, k.EventID)
-		}
-		if !slices.Equal(got, tt.want) {
-			s.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-	found, err := s.b.Unfinished(s.Context(), storage.UnfinishedQuery{Namespace: s.ns, Limit: 2})
-	if err != nil || len(found.Views) != 2 || !found.Truncated {
-		s.Errorf("limited: got %v, truncated %v, %v", keys(found), found.Truncated, err)
 	}
 }
 

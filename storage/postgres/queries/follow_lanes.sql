@@ -18,7 +18,7 @@ WITH l AS MATERIALIZED (
         ORDER BY greatest(u.ready_at, CASE WHEN NOT l.freed THEN u.blocked_until END, statement_timestamp()), u.rank_epoch, u.rank_value, u.id LIMIT 1) h
     WHERE NOT EXISTS (SELECT FROM idemsvc.unfinished p WHERE p.lane = l.lane AND p.state = 2)
 )
-UPDATE idemsvc.unfinished u SET acquire_at = n.at
+UPDATE idemsvc.unfinished u SET acquire_at = n.at, taken_until = NULL
 FROM (
     SELECT h.bucket, h.id, CASE WHEN h.at > statement_timestamp() THEN h.at ELSE least(h.at, (SELECT min(w.acquire_at) FROM was w WHERE w.lane = h.lane)) END AS at
     FROM head h

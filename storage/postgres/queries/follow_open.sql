@@ -11,7 +11,7 @@ FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::timestamptz[], $5::tim
 WHERE current_setting('idemsvc.follow', true) = 'on'
 ORDER BY e.bucket, e.id
 ON CONFLICT (bucket, id) DO UPDATE SET
-    seq = excluded.seq, state = excluded.state, due_at = excluded.due_at,
+    seq = excluded.seq, state = excluded.state, due_at = excluded.due_at, taken_until = NULL,
     since = CASE WHEN u.state = excluded.state THEN u.since ELSE excluded.since END,
     ready_at = excluded.ready_at, blocked_until = excluded.blocked_until,
     acquire_at = CASE WHEN excluded.lane IS NULL OR excluded.ready_at IS NULL THEN excluded.ready_at ELSE u.acquire_at END,

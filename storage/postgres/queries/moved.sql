@@ -11,4 +11,4 @@ SELECT e.bucket, e.id, e.version, e.state, COALESCE(e.ended_at, e.granted_at, e.
 FROM idemsvc.event e, LATERAL (SELECT CASE WHEN e.state IN (1, 4) THEN COALESCE(e.due_at, clock_timestamp()) END AS at) r
 WHERE e.state NOT IN (3, 7, 10)
 ORDER BY e.bucket, e.id
-ON CONFLICT (bucket, id) DO UPDATE SET seq = excluded.seq, state = excluded.state, due_at = excluded.due_at, ready_at = excluded.ready_at, acquire_at = excluded.acquire_at
+ON CONFLICT (bucket, id) DO UPDATE SET seq = excluded.seq, state = excluded.state, due_at = excluded.due_at, ready_at = excluded.ready_at, acquire_at = excluded.acquire_at, taken_until = NULL

@@ -7,6 +7,6 @@ WITH mine AS MATERIALIZED (
         OFFSET 0 FOR UPDATE SKIP LOCKED) u
 )
 UPDATE idemsvc.unfinished u SET
-    acquire_at = clock_timestamp() + m.pause * interval '1 microsecond',
+    acquire_at = clock_timestamp() + m.pause * interval '1 microsecond', taken_until = NULL,
     blocked_until = CASE WHEN m.pause > 0 THEN clock_timestamp() + m.pause * interval '1 microsecond' END
 FROM mine m WHERE u.bucket = m.bucket AND u.id = m.id

@@ -89,7 +89,9 @@ func withoutFenceTest(h storagetest.Harness, c idem.Command) idem.Command {
 	if !ok {
 		return c
 	}
-	found, err := h.Backend().Unfinished(context.Background(), storage.UnfinishedQuery{Namespace: done.Token.Namespace})
+	found, err := h.Backend().List(context.Background(), storage.ListQuery{
+		Namespace: done.Token.Namespace, States: []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.Held}, Limit: storage.MaxListed,
+	})
 	if err != nil {
 		return c
 	}
