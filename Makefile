@@ -98,6 +98,14 @@ soak: ## Kill servers, clients and PostgreSQL 500 times in 20 minutes or more, t
 	$(call with,test) IDEMSVC_LINEAR_TIME=$(SOAK_HISTORIES) IDEMSVC_TEST_HEAVY=1 go test -race -count=1 -timeout=90m -v \
 		-run '^TestHistoriesAreLinearizable$$|^TestSeededFaultsAreNoticed$$' ./storage/postgres | tee build/soak/histories.txt
 
+# The same for a soak of the inbox.
+SOAK_INBOX_FLAGS := -inbox.events=1000 -inbox.kills=300 -inbox.time=20m -inbox.limit=0
+
+.PHONY: soak-inbox
+soak-inbox: ## Kill servers, workers and PostgreSQL 300 times behind a provider that repeats and shuffles, in 20 minutes or more
+	mkdir -p build/soak
+	$(call with,test) go test -race -count=1 -timeout=90m -v -run '^TestInboxCampaign$$' ./test/faults $(SOAK_INBOX_FLAGS) -inbox.result=$(CURDIR)/build/soak/inbox.json
+
 .PHONY: fuzz
 fuzz: ## Fuzz each decoder for FUZZ_TIME, 30s (FUZZ_KEEP=1: keep what is interesting)
 	FUZZ_TIME=$(or $(FUZZ_TIME),30s) FUZZ_KEEP=$(FUZZ_KEEP) scripts/fuzz.sh

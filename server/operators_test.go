@@ -374,6 +374,75 @@ func TestO15_EveryReplayGivesAGrant(t *testing.T) {
 	}
 }
 
+// O-15: however often the same event dies and is replayed, by requests that come twice at the
+// same time and by others: one request starts the run, and a repeat of it says so, then and
+// ever after. One that was refused has started nothing, then or later, unless it is made
+// again while the event is finished.
+func TestO15_EachReplayBelongsToItsRequest(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	ops := f.ops(t, "operator")
+	f.failed(t, "e")
+	replay := func(request string) (outcome, reason string) {
+		r, err := ops.ReplayEvents(t.Context(), replayOf(request, "e"))
+		if err != nil {
+			x := toldBy(t, err)
+			return x.reason, err.Error()
+		}
+		x := r.GetResults()[0]
+		if n := r.GetStarted() + r.GetAlreadyStarted(); n != 1 || len(r.GetResults()) != 1 {
+			t.Errorf("%s: %v", request, r)
+		}
+		return x.GetOutcome().String(), x.GetReason()
+	}
+	const started, already, refused = "REPLAY_OUTCOME_STARTED", "REPLAY_OUTCOME_ALREADY_STARTED", "REPLAY_REFUSED"
+	var won []string
+	for round := range 4 {
+		requests := []string{fmt.Sprint("a", round), fmt.Sprint("b", round)}
+		got := map[string]map[string]int{requests[0]: {}, requests[1]: {}}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				request := requests[i%2]
+				outcome, _ := replay(request)
+				mu.Lock()
+				defer mu.Unlock()
+				got[request][outcome]++
+			})
+		}
+		wg.Wait()
+		winner, loser := requests[0], requests[1]
+		if got[winner][started] == 0 {
+			winner, loser = loser, winner
+		}
+		if got[winner][started] != 1 || got[winner][already] != 2 || got[loser][refused] != 3 {
+			t.Fatalf("round %d: %v", round, got)
+		}
+		won = append(won, winner)
+		if outcome, reason := replay(loser); outcome != refused || !strings.Contains(reason, "REPLAY_RUNNING") {
+			t.Errorf("round %d: the other request, while the run waits: %s, %s", round, outcome, reason)
+		}
+		c := f.outcome(t, replaying("e"), pb.ClaimOutcome_CLAIM_OUTCOME_CLAIMED).GetClaim()
+		if !c.GetIsReplay() || c.GetAttempt() != int32(round+2) || c.GetRound() != int32(round+2) {
+			t.Errorf("round %d: %v", round, c)
+		}
+		if _, err := f.client(t, "consumer").FailEvent(t.Context(), &pb.FailEventRequest{Token: c.GetToken(), Error: &pb.ProcessingError{Code: "c", Kind: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range won { // it is finished, and none of them starts it again
+			if outcome, _ := replay(request); outcome != already {
+				t.Errorf("round %d: %s once more: %s", round, request, outcome)
+			}
+		}
+		f.outcome(t, replaying("e"), pb.ClaimOutcome_CLAIM_OUTCOME_FAILED_TERMINAL)
+		v, err := f.ops(t, "reader").GetEvent(t.Context(), &pb.GetEventRequest{Namespace: shop, EventId: "e"})
+		if err != nil || v.GetEvents()[0].GetConsumers()[0].GetReplays() != int32(round+1) {
+			t.Errorf("round %d: %v %v", round, v, err)
+		}
+	}
+}
+
 // O-16: what had been done before comes with a replay, however much later it is.
 func TestO16_AReplayKnowsWhatWasDone(t *testing.T) {
 	t.Parallel()

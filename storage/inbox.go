@@ -282,8 +282,9 @@ func pauseOf(a *idem.ClaimAnswer) (d time.Duration, ok bool) {
 	return max(least, min(a.Now.Sub(a.Event.WaitingSince)/2, most)), true
 }
 
-// refused reports whether the rules refused a claim, whatever is asked again.
-func refused(err error) bool {
-	var rule *idem.Error
-	return errors.As(err, &rule)
+// itsOwn reports whether a claim's error is about its event alone - the rules refuse it, its
+// rows are locked, cannot be read or cannot be written - and so no reason to turn whoever
+// acquires away.
+func itsOwn(err error) bool {
+	return !slices.ContainsFunc([]error{ErrUnavailable, ErrFull, ErrOverloaded, ErrClosed, ErrRestored, ErrSchema}, func(all error) bool { return errors.Is(err, all) })
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -293,9 +294,13 @@ func (r *round) claim(a *acquirer, list []*idem.Event) {
 		claim, _ := cmds[i].(*idem.Claim)
 		answer, _ := res.Answer.(*idem.ClaimAnswer)
 		switch {
-		case res.Err != nil && refused(res.Err):
-			s.opts.Logger.Warn("a stored event cannot be granted and is tried again later", "event", list[i].ID(), "error", res.Err)
-			rest = append(rest, Rest{list[i].ID(), time.Minute})
+		case res.Err != nil && itsOwn(res.Err):
+			d := time.Minute
+			if errors.Is(res.Err, ErrContended) {
+				d = time.Second
+			}
+			s.opts.Logger.Warn("a stored event cannot be granted and is tried again later", "event", list[i].ID(), "in", d, "error", res.Err)
+			rest = append(rest, Rest{list[i].ID(), d})
 		case res.Err != nil:
 			failure = res.Err
 			rest = append(rest, Rest{Event: list[i].ID()})

@@ -260,6 +260,57 @@ func (w *workers) one(t *testing.T, s *storage.Service, a storage.Acquired) {
 	}
 }
 
+// O-34: one record that cannot be granted, for whatever reason, does not keep the others from
+// workers, is not first in every take, and is granted once nothing stands against it.
+func TestO34OneBadRecordDoesNotStopAcquiring(t *testing.T) {
+	t.Parallel()
+	bad := keyOf("ns", "odd")
+	id := [16]byte(bad.ID())
+	for _, tt := range oddities {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			lines := &logLines{}
+			o := quiet
+			o.Logger = slogOf(lines)
+			s, pool := openStore(t, o)
+			const n = 100
+			must[*idem.ReceiveAnswer](t, s, receiptOf("odd")) // the one that is due for longest
+			for i := range n - 1 {
+				must[*idem.ReceiveAnswer](t, s, receiptOf(fmt.Sprint("e", i)))
+			}
+			follow(t, s)
+			svc := service(t, s, storage.Options{Logger: slogOf(lines)})
+			mend := tt.make(t, pool, id)
+			got := map[string]bool{}
+			acquire := func() {
+				t.Helper()
+				out, err := svc.Acquire(t.Context(), acquiring(20, 0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, a := range out {
+					got[a.Claim.Key.EventID] = true
+				}
+			}
+			for range n/20 + 2 {
+				acquire()
+			}
+			if len(got) != n-1 || got["odd"] {
+				t.Errorf("acquired %d of %d, the odd one: %v", len(got), n-1, got["odd"])
+			}
+			if !tt.silent && len(lines.with(bad.ID().String())) == 0 {
+				t.Error("no line of the log names it")
+			}
+			mend()
+			execSQL(t, pool, "UPDATE idemsvc.unfinished SET acquire_at = clock_timestamp(), taken_until = NULL WHERE id = $1", id) // its pause is over
+			acquire()
+			if !got["odd"] {
+				t.Error("once it is mended it is not granted")
+			}
+		})
+	}
+}
+
 // O-36: while a transaction elsewhere keeps dead entries in the index, taking what is due
 // does not walk over them each time.
 func TestO36TakingPassesDeadEntriesBy(t *testing.T) {

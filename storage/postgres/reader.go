@@ -130,7 +130,7 @@ func (s *Store) find(ctx context.Context, limit int, keep func(*storage.View) bo
 			}
 			if err != nil {
 				// One bad row never breaks a page.
-				s.log.ErrorContext(ctx, "a stored event cannot be read", "error", err)
+				s.log.ErrorContext(ctx, "a stored event cannot be read", "event", e.ID(), "error", err)
 				continue
 			}
 			events = append(events, e)

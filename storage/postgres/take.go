@@ -137,7 +137,7 @@ func (s *Store) candidates(ctx context.Context, rows pgx.Rows, ep epochs, take f
 		case e == nil:
 			return err
 		default:
-			s.log.ErrorContext(ctx, "a stored event cannot be read, and nobody can acquire it", "error", err)
+			s.log.ErrorContext(ctx, "a stored event cannot be read, and nobody can acquire it", "event", e.ID(), "error", err)
 		}
 	}
 	return rows.Err()

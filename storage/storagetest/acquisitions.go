@@ -18,6 +18,8 @@ var acquisitions = []test{
 	{"O-11/EarlyEventIsKept", scenarioEarly},
 	{"O-20/NewestIsAcquired", scenarioNewestAcquired},
 	{"O-21/GapThatNeverFills", scenarioGap},
+	{"O-21/GapFillsAsItIsSkipped", scenarioGapFills},
+	{"O-21/VersionsAroundAGap", scenarioGapChecked},
 	{"O-25/ManyFallDueAtOnce", scenarioManyDue},
 	{"Acquire/LongestDueFirst", acquireInOrder},
 	{"Acquire/TakenOnce", acquireTakenOnce},
@@ -132,6 +134,9 @@ func promiseReceived(s *site) {
 
 func scenarioEarly(s *site) {
 	s.policy(func(p *idem.Policy) { p.StartAt, p.MaxAttempts = 1, 2 })
+	asked := s.grant("asked").check(idem.VerdictGap, s.next("190", 2)) // nothing is known of the resource
+	equal(s, "expected", asked.Expected.Value, 1)
+	equal(s, "what is known of it", asked.Known, idem.Absent)
 	s.receiveOrdered("v2", s.next("190", 2))
 	equal(s, "version 2 is too early", s.names(s.acquire()), "")
 	s.state("v2", idem.Received)
@@ -194,6 +199,135 @@ func scenarioGap(s *site) {
 	s.receiveOrdered("v3", s.next("stream", 3))
 	equal(s, "3 comes after all", s.names(s.acquire()), "")
 	s.state("v3", idem.Held)
+}
+
+// gapped is a resource of which 1 and 2 are done and 4 and 5 wait, for longer than a gap is
+// waited for.
+func (s *site) gapped(name string) {
+	s.Helper()
+	for _, v := range []int64{1, 2} {
+		s.grant(fmt.Sprint(name, v), ordered(s.next(name, v))).complete("done")
+	}
+	for _, v := range []int64{4, 5} {
+		s.receiveOrdered(fmt.Sprint(name, v), s.next(name, v))
+		s.outcome(idem.OutcomeAwaiting, s.claim(fmt.Sprint(name, v)))
+		s.h.Later(s.T, s.key(fmt.Sprint(name, v)).ID(), 2*time.Hour)
+	}
+	s.h.Later(s.T, s.resource(name).ID(), 2*time.Hour)
+}
+
+// scenarioGapFills: the missing version comes just as it is skipped. It is run before the
+// one after it, or is held, since news was passed over; never both, and never neither.
+func scenarioGapFills(s *site) {
+	s.policy(func(p *idem.Policy) { p.StartAt, p.Gap, p.GapAfter, p.WaiveInterval = 1, idem.GapSkip, time.Hour, 0 })
+	s.sub("BeforeTheGrant", func(s *site) {
+		s.gapped("a")
+		s.receiveOrdered("a3", s.next("a", 3))
+		a := s.outcome(idem.OutcomeAwaiting, s.claim("a4"))
+		equal(s, "predecessor", a.Blocker.EventID, "a3")
+		s.finishGap("a", "a3 a4 a5")
+	})
+	s.sub("DuringTheGrant", func(s *site) {
+		s.gapped("b")
+		g := s.grant("b4")
+		s.receiveOrdered("b3", s.next("b", 3))
+		s.outcome(idem.OutcomeResourceBusy, s.claim("b3"))
+		g.fail(idem.NotYet) // and so nothing was skipped
+		got := s.acquire()
+		equal(s, "offered", s.names(got), "b3")
+		s.h.Due(s.T, s.key("b4").ID())
+		s.outcome(idem.OutcomeAwaiting, s.claim("b4"))
+		got[0].complete("done")
+		s.finishGap("b", "b4 b5")
+	})
+	s.sub("AfterTheCompletion", func(s *site) {
+		s.gapped("c")
+		g := s.grant("c4")
+		s.receiveOrdered("c3", s.next("c", 3))
+		s.outcome(idem.OutcomeResourceBusy, s.claim("c3"))
+		g.complete("done")
+		s.outcome(idem.OutcomeHeld, s.claim("c3"))
+		equal(s, "reason", s.state("c3", idem.Held).Reason, idem.SkippedGap)
+		s.finishGap("c", "c5")
+		s.resolve("c3", idem.ResolveProcessed)
+		s.applied("c5", "c", 5) // a decision lowers nothing
+	})
+	s.sub("Race", func(s *site) {
+		for i := range 12 {
+			name := fmt.Sprint("r", i, "-")
+			s.gapped(name)
+			fences := race(2, func(i int) int64 {
+				event := name + []string{"4", "3"}[i]
+				if i == 1 {
+					if r := s.b.Apply(s.Context(), []idem.Command{s.receiving(event, func(c *idem.Receive) { o := s.next(name, 3); c.Ordering = &o })})[0]; r.Err != nil {
+						s.Error(r.Err)
+					}
+				}
+				c := s.claim(event)
+				a, ok := s.b.Apply(s.Context(), []idem.Command{c})[0].Answer.(*idem.ClaimAnswer)
+				if !ok || a.Outcome != idem.OutcomeClaimed {
+					return 0
+				}
+				s.b.Apply(s.Context(), []idem.Command{&idem.Complete{Token: idem.Token{
+					Namespace: s.ns, Consumer: theConsumer, Event: a.Event.ID(), Fence: a.Event.Fence, Nonce: a.Event.Nonce,
+				}}})
+				return a.Event.Fence
+			})
+			for got := s.acquire(); len(got) > 0; got = s.acquire() {
+				for _, g := range got {
+					g.complete("done")
+				}
+			}
+			four, five := s.state(name+"4", idem.Processed), s.state(name+"5", idem.Processed)
+			equal(s, "5 after 4", five.Fence > four.Fence, true)
+			three := s.view(name + "3").Event
+			switch {
+			case three.State == idem.Processed:
+				equal(s, "3 before 4", three.Fence < four.Fence, true)
+			case three.State != idem.Held || three.Reason != idem.SkippedGap || fences[1] != 0:
+				s.Errorf("3 is %v (%v), granted under %d; 4 under %d", three.State, three.Reason, fences[1], four.Fence)
+			}
+		}
+	})
+}
+
+// finishGap works on what is offered, with no further push.
+func (s *site) finishGap(resource, want string) {
+	s.Helper()
+	var done []string
+	for got := s.acquire(); len(got) > 0; got = s.acquire() {
+		done = append(done, s.names(got))
+		got[0].complete("done")
+	}
+	equal(s, "done", strings.Join(done, " "), want)
+	s.applied(resource+"5", resource, 5)
+}
+
+// scenarioGapChecked: what CheckVersion says before, while and after a gap is skipped.
+func scenarioGapChecked(s *site) {
+	s.policy(func(p *idem.Policy) { p.StartAt, p.Gap, p.GapAfter = 1, idem.GapSkip, time.Hour })
+	s.gapped("seq")
+	asks := s.grant("asks")
+	gap := func(v, expected int64, known idem.State) {
+		s.Helper()
+		a := asks.check(idem.VerdictGap, s.next("seq", v))
+		equal(s, "expected", a.Expected.Value, expected)
+		equal(s, fmt.Sprint("the first of those before ", v, " that is known"), a.Known, known)
+	}
+	gap(4, 3, idem.Absent)
+	gap(6, 3, idem.Received)
+	asks.check(idem.VerdictStale, s.next("seq", 1))
+	asks.check(idem.VerdictTied, s.next("seq", 2))
+	asks.check(idem.VerdictApply, s.latest("other", 4)) // where the newest counts there are no gaps
+	four := s.grant("seq4")
+	gap(6, 3, idem.Processing) // the skip takes effect with its completion
+	four.complete("done")
+	asks.check(idem.VerdictStale, s.next("seq", 3))
+	gap(6, 5, idem.Received)
+	s.finishGap("seq", "seq5")
+	asks.check(idem.VerdictStale, s.next("seq", 3))
+	gap(7, 6, idem.Absent)
+	asks.check(idem.VerdictApply, s.next("seq", 6))
 }
 
 func scenarioManyDue(s *site) {

@@ -209,26 +209,56 @@ func promiseResolvedCounts(s *site) {
 // it waits, and so does what is due later.
 func scenarioPurgedThenReplayed(s *site) {
 	s.keeps(func(p *idem.Policy) { p.MaxAttempts = 1 })
-	g := s.grant("dead")
-	s.effectIs(idem.EffectRecorded, s.recording(g, s.effect(idem.EventScope, "dead", "charge"), "h", "ch_1"))
-	g.fail(idem.Retryable)
+	charged := func(event string) *grant {
+		s.Helper()
+		g := s.grant(event, payload("{}"), facts(func(f *idem.Facts) { f.PayloadSize, f.PayloadHash = 2, []byte("h") }))
+		s.effectIs(idem.EffectRecorded, s.recording(g, s.effect(idem.EventScope, event, "charge"), "h", "ch_1"))
+		return g
+	}
+	comesWith := func(g *grant, what string, payload bool) {
+		s.Helper()
+		if fx := g.answer.Effects; len(fx) != 1 || string(fx[0].Result) != "ch_1" {
+			s.Errorf("the effects that come with the %s: %v", what, fx)
+		}
+		if _, ok, err := s.b.Payload(s.Context(), g.claim.Key.EventRef); err != nil || ok != payload {
+			s.Errorf("the payload that comes with the %s: %v, want %v, %v", what, ok, payload, err)
+		}
+	}
+	charged("dead").fail(idem.Retryable)
+	charged("retry").fail(idem.NotYet) // due in an hour
+	charged("old").complete("done")
 	s.grant("held", stale(idem.Hold)).expire()
 	s.settle(s.key("held").ID())
 	s.grant("done").complete("done")
-	s.age(later, "dead", "held")
-	s.age(kept-time.Minute, "done")
+	s.age(later, "dead", "retry", "held")
+	s.age(kept-time.Minute, "done", "old")
+	s.h.Retain(s.T)
+	s.state("held", idem.Held)
+	s.state("retry", idem.FailedRetryable)
+	s.h.Due(s.T, s.key("retry").ID())
+	comesWith(s.grant("retry"), "retry", true)
+
+	// A replay that fails changes nothing of that, and neither does its purge.
+	s.replay("dead", "first")
+	again := s.grant("dead", acceptReplay())
+	comesWith(again, "replay", true)
+	again.fail(idem.Retryable)
+	s.state("dead", idem.DeadLettered)
+	s.age(later, "dead")
 	s.h.Retain(s.T)
 	s.resolve("dead", idem.ResolveRetry)
-	again := s.grant("dead")
-	if len(again.answer.Effects) != 1 || string(again.answer.Effects[0].Result) != "ch_1" {
-		s.Errorf("the effects that come with the replay: %v", again.answer.Effects)
-	}
-	s.state("held", idem.Held)
+	comesWith(s.grant("dead"), "retry by an operator", true)
+
+	// What was processed and has no payload any more has its effects all the same.
+	s.replay("old", "of old")
+	comesWith(s.grant("old", acceptReplay()), "replay without a payload", false)
+
 	// 29 minutes after its end it is known; at 31 minutes it is not, and that is why the
-	// retention must be longer than the longest resend.
+	// retention must be longer than the longest resend. No replay makes it up again.
 	s.outcome(idem.OutcomeAlreadyProcessed, s.claim("done"))
 	s.age(2*time.Minute, "done")
 	s.h.Retain(s.T)
+	s.refused(idem.CodeNotFound, &idem.Replay{Event: s.key("done").ID(), RequestID: "too late", Who: "op", Why: "again"})
 	if a := s.ask(s.claim("done")); a.Outcome != idem.OutcomeClaimed {
 		s.Errorf("after its retention: %v", a.Outcome)
 	}

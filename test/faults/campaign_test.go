@@ -206,11 +206,7 @@ func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 // drain claims every event that was given to somebody and is not known to be processed.
 func (s *site) drain() {
 	s.t.Helper()
-	addrs := []string{}
-	for _, p := range s.servers {
-		addrs = append(addrs, p.addr)
-	}
-	c, err := newCaller(addrs)
+	c, err := newCaller(s.addresses())
 	if err != nil {
 		s.t.Fatal(err)
 	}

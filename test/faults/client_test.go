@@ -58,7 +58,10 @@ func runClient(text string) error {
 
 // caller repeats calls with the same identity until they are answered, at one server or
 // another, as clients do.
-type caller struct{ servers []pb.IdempotencyServiceClient }
+type caller struct {
+	servers    []pb.IdempotencyServiceClient
+	operations []pb.OperationsServiceClient
+}
 
 func newCaller(addrs []string) (*caller, error) {
 	c := &caller{}
@@ -68,7 +71,7 @@ func newCaller(addrs []string) (*caller, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.servers = append(c.servers, pb.NewIdempotencyServiceClient(conn))
+		c.servers, c.operations = append(c.servers, pb.NewIdempotencyServiceClient(conn)), append(c.operations, pb.NewOperationsServiceClient(conn))
 	}
 	return c, nil
 }
@@ -86,10 +89,14 @@ func final(code codes.Code) bool {
 
 // ask makes a call until there is a final answer or the patience ends.
 func ask[R any](c *caller, patience time.Duration, call func(context.Context, pb.IdempotencyServiceClient) (R, error)) (r R, err error) {
+	return askOne(c.servers, patience, call)
+}
+
+func askOne[S, R any](servers []S, patience time.Duration, call func(context.Context, S) (R, error)) (r R, err error) {
 	end := time.Now().Add(patience)
-	for i := mrand.IntN(len(c.servers)); ; i++ {
+	for i := mrand.IntN(len(servers)); ; i++ {
 		ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
-		r, err = call(ctx, c.servers[i%len(c.servers)])
+		r, err = call(ctx, servers[i%len(servers)])
 		cancel()
 		if final(status.Code(err)) || time.Now().After(end) {
 			return r, err

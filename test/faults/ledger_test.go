@@ -25,6 +25,7 @@ const (
 	opDuplicate = "duplicate" // the event had been processed, with this result
 	opExtend    = "extend"    // the lease was extended
 	opOther     = "other"     // a failure or release was acknowledged, or a refusal
+	opBad       = "bad"       // what must never be
 )
 
 // line is one line of a ledger. Instants are microseconds since 1970.

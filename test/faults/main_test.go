@@ -30,16 +30,31 @@ var (
 	resultFlag = flag.String("campaign.result", "", "file to write the result to")
 )
 
-// asClient makes the test binary behave as a client process.
-const asClient = "IDEMSVC_FAULTS_CLIENT"
+// The same of a campaign on the inbox.
+var (
+	inboxEventsFlag = flag.Int("inbox.events", 200, "events at least")
+	inboxKillsFlag  = flag.Int("inbox.kills", 6, "kills and stops of processes at least")
+	inboxTimeFlag   = flag.Duration("inbox.time", 0, "how long at least, before what is left is brought to its end")
+	inboxLimitFlag  = flag.Duration("inbox.limit", 30*time.Second, "how long at most, whatever was reached by then; 0: no limit")
+	inboxSeedFlag   = flag.Uint64("inbox.seed", 0, "what decides all chances; 0: the clock")
+	inboxResultFlag = flag.String("inbox.result", "", "file to write the result to")
+)
+
+// What makes the test binary behave as a client process, or as a worker of the inbox.
+const (
+	asClient = "IDEMSVC_FAULTS_CLIENT"
+	asWorker = "IDEMSVC_FAULTS_WORKER"
+)
 
 func TestMain(m *testing.M) {
-	if job := os.Getenv(asClient); job != "" {
-		if err := runClient(job); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for variable, run := range map[string]func(string) error{asClient: runClient, asWorker: runInboxWorker} {
+		if job := os.Getenv(variable); job != "" {
+			if err := run(job); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	code := pgtest.Run(m)
 	if program.path != "" {

@@ -43,6 +43,8 @@ type site struct {
 	servers []*serverProcess
 	clients []*clientProcess
 	check   *checker
+	job     func(id int, ledger string) (variable string, job any) // what a client is told, by which variable
+	heard   func([]line)                                           // takes in what clients have written
 	began   time.Time
 	started int // clients, in all
 	cut     int // connections that were to be cut, in all
@@ -94,6 +96,7 @@ func newSite(t *testing.T, seed uint64, o embedded.Options) *site {
 		t.Fatal(err)
 	}
 	s.check = &checker{campaignID: campaignID{seed}, admin: s.admin, events: map[int64]*history{}, fresh: map[int64]bool{}, counts: map[string]int{}}
+	s.job, s.heard = s.claimer, s.check.read
 	for range 2 {
 		p := &serverProcess{s: s, addr: "127.0.0.1:0", log: &lockedBuffer{}}
 		if err := p.start(); err != nil {
@@ -166,10 +169,7 @@ type clientProcess struct {
 func (s *site) startClient(i int) error {
 	s.started++
 	path := filepath.Join(s.dir, "ledger-"+strconv.Itoa(s.started))
-	job := clientJob{campaignID: s.check.campaignID, ID: s.started, Ledger: path, Workers: 8, Began: s.began.UnixMicro()}
-	for _, p := range s.servers {
-		job.Servers = append(job.Servers, p.addr)
-	}
+	variable, job := s.job(s.started, path)
 	text, err := json.Marshal(job)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *site) startClient(i int) error {
 	}
 	c := &clientProcess{log: &lockedBuffer{}, read: reader{path: path}}
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), self)
-	cmd.Env = append(os.Environ(), asClient+"="+string(text))
+	cmd.Env = append(os.Environ(), variable+"="+string(text))
 	cmd.Stdout, cmd.Stderr = io.Discard, c.log
 	if c.proc, err = childproc.Start(cmd, syscall.SIGKILL); err != nil {
 		return err
@@ -193,6 +193,18 @@ func (s *site) startClient(i int) error {
 	return nil
 }
 
+// claimer is a client that claims what it makes up.
+func (s *site) claimer(id int, ledger string) (string, any) {
+	return asClient, clientJob{campaignID: s.check.campaignID, ID: id, Servers: s.addresses(), Ledger: ledger, Workers: 8, Began: s.began.UnixMicro()}
+}
+
+func (s *site) addresses() (list []string) {
+	for _, p := range s.servers {
+		list = append(list, p.addr)
+	}
+	return list
+}
+
 func (c *clientProcess) end() {
 	_ = c.proc.Signal(syscall.SIGCONT)
 	_ = c.proc.Signal(syscall.SIGKILL)
@@ -203,7 +215,7 @@ func (c *clientProcess) end() {
 func (s *site) collect(c *clientProcess) error {
 	lines, err := c.read.next()
 	if err == nil {
-		s.check.read(lines)
+		s.heard(lines)
 	}
 	return err
 }
