@@ -355,7 +355,7 @@ func (dr *draft) applyLane(l Lane, v Version, fingerprint []byte) {
 		fingerprint = nil
 	}
 	if !r.Applied || v.Compare(r.Current()) >= 0 {
-		if !r.Applied || v.Epoch != r.Epoch {
+		if (!r.Applied || v.Epoch != r.Epoch) && !dr.ev.signals(l) {
 			r.Start = min(l.Start, v.Value)
 		}
 		r.Applied, r.Kind, r.Epoch, r.Value = true, v.Kind, v.Epoch, v.Value

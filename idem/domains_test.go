@@ -127,6 +127,31 @@ func domains() []*domain {
 			grants: 1, acts: 1, receive: true,
 		},
 		{
+			name: "signals", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, signal(0)), orderedEvent(2, idem.Reclaim, signal(0)), orderedEvent(3, idem.Reclaim, signal(0))},
+			grants: 1, receive: true,
+		},
+		{
+			name: "signals failed and given back", policy: smallPolicy(nil), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, signal(0)), orderedEvent(2, idem.Reclaim, signal(0))},
+			grants: 2, extends: 1, release: true, undelivered: true, receive: true,
+		},
+		{
+			name: "signals that no completion lists", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, signal(0)), orderedEvent(2, idem.Reclaim, signal(2)), orderedEvent(3, idem.Reclaim, signal(3))},
+			grants: 1, fetched: []int64{2}, start: func(s *store) { s.blind = true },
+		},
+		{
+			name: "signals of versions", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Reclaim, signal(1)), orderedEvent(2, idem.Reclaim, signal(2)), orderedEvent(3, idem.Reclaim, signal(0))},
+			grants: 1, fetched: []int64{1, 2}, receive: true,
+		},
+		{
+			name: "signals held and replayed", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 1 }), resources: r1,
+			events: []eventDef{orderedEvent(1, idem.Hold, signal(0)), orderedEvent(2, idem.Reclaim, signal(2))},
+			grants: 2, acts: 2, extends: 1, fetched: []int64{2}, terminal: true, replay: true, receive: true,
+		},
+		{
 			name: "an effect of two events", policy: smallPolicy(func(p *idem.Policy) { p.MaxAttempts = 2 }),
 			events:  []eventDef{plainEvent(1, idem.Reclaim), plainEvent(2, idem.Reclaim)},
 			effects: []effectDef{{key: idem.EffectKey{Scope: idem.NamespaceScope, Namespace: "ns", Key: "charge"}, onUnknown: idem.UnknownRetry, hashes: []string{"h"}, only: -1}},

@@ -23,10 +23,11 @@ type grant struct {
 	nonce    idem.ID
 	claimant string
 
-	expired bool // its lease is over
-	lost    bool // an operator decided over it, or a lane of it was given on
-	retried bool // an operator ordered a retry after its lease was over
-	began   bool // it began an effect
+	expired bool  // its lease is over
+	lost    bool  // an operator decided over it, or a lane of it was given on
+	retried bool  // an operator ordered a retry after its lease was over
+	began   bool  // it began an effect
+	before  uint8 // of a signal: the events that had been stored when it was given, a bit each
 
 	end      string // the call that ended it
 	endState idem.State
@@ -46,11 +47,15 @@ type (
 		counted int32 // grants of this round that count
 		hold    bool  // a claim's owner vanished under HOLD, and nobody has decided since
 		done    bool  // a completion was acknowledged, or an operator said so
+		stored  bool  // a receipt or claim was answered with a record of it
+		carried bool  // a signal: a grant that came after it was completed
 		round   int32
+		decided action // by an operator, the last time, and the request that did
+		request string
 	}
 	resourceWatch struct {
 		done  bool
-		max   idem.Version // newest completed version
+		max   idem.Version // newest completed version; of signals, newest fetched one
 		fence int64
 	}
 	effectWatch struct {
@@ -161,6 +166,7 @@ const (
 	doComplete
 	doCompleteOther
 	doCompleteUnknown
+	doFetched // a completion that names the version that was fetched
 	doFail
 	doTerminal
 	doNotYet
@@ -180,6 +186,8 @@ const (
 	doProcessed
 	doRetry
 	doEnd
+	doDecideAgain // what was decided last, by the same request
+	doDecideOtherwise
 	doReplay
 	doForge // a completion whose token has the right fence and another random part
 	stepExpire
@@ -189,9 +197,9 @@ const (
 )
 
 var actionNames = [...]string{"claim", "claim by a client's repeat", "claim of a replay", "claim again", "receive", "backfill", "acquire", "complete", "complete otherwise",
-	"complete with unknown effects", "fail", "fail terminally", "not yet", "extend", "release", "undelivered", "check", "check without a token", "begin",
+	"complete with unknown effects", "complete with what was fetched", "fail", "fail terminally", "not yet", "extend", "release", "undelivered", "check", "check without a token", "begin",
 	"begin again", "record", "done", "done otherwise", "not done", "unknown", "settle", "resolve processed", "resolve retry",
-	"resolve terminal", "replay", "forged completion", "LEASE ENDS", "DUE", "EFFECT LEASE ENDS", "GAP AGES"}
+	"resolve terminal", "the same decision again", "another decision by the same request", "replay", "forged completion", "LEASE ENDS", "DUE", "EFFECT LEASE ENDS", "GAP AGES"}
 
 // op is an action with its subjects.
 type op struct {
@@ -244,6 +252,10 @@ func (n *node) ops(buf []op) []op {
 			add(stepDue, i, -1, 0, 0)
 		}
 		add(doSettle, i, -1, 0, 0)
+		if n.evw[i].request != "" {
+			add(doDecideAgain, i, -1, 0, 0)
+			add(doDecideOtherwise, i, -1, 0, 0)
+		}
 		if n.acts < d.acts {
 			add(doProcessed, i, -1, 0, 0)
 			add(doRetry, i, -1, 0, 0)
@@ -269,6 +281,9 @@ func (n *node) ops(buf []op) []op {
 		}
 		if len(d.effects) > 0 {
 			add(doCompleteUnknown, i, g, 0, 0)
+		}
+		for k := range d.fetched {
+			add(doFetched, i, g, k, 0)
 		}
 		add(doFail, i, g, 0, 0)
 		if d.terminal {
@@ -379,6 +394,8 @@ func (n *node) command(o op) idem.Command {
 		return &idem.Complete{Token: n.token(o.g), Result: []byte("other")}
 	case doCompleteUnknown:
 		return &idem.Complete{Token: n.token(o.g), Result: []byte(fmt.Sprintf("r%d", o.g)), AllowUnknown: true}
+	case doFetched:
+		return &idem.Complete{Token: n.token(o.g), Applied: &idem.Version{Kind: idem.Sequence, Value: d.fetched[o.a]}}
 	case doForge:
 		t := n.token(o.g)
 		t.Nonce[1] ^= 1
@@ -434,12 +451,8 @@ func (n *node) command(o op) idem.Command {
 		return c
 	case doSettle:
 		return &idem.Settle{Event: d.ids[o.ev]}
-	case doProcessed:
-		return &idem.Resolve{Event: d.ids[o.ev], To: idem.ResolveProcessed, Result: []byte("by operator")}
-	case doRetry:
-		return &idem.Resolve{Event: d.ids[o.ev], To: idem.ResolveRetry}
-	case doEnd:
-		return &idem.Resolve{Event: d.ids[o.ev], To: idem.ResolveTerminal}
+	case doProcessed, doRetry, doEnd, doDecideAgain, doDecideOtherwise:
+		return n.decision(o)
 	case doReplay:
 		req := fmt.Sprintf("p%d", n.acts)
 		if o.a == 1 {
@@ -449,6 +462,27 @@ func (n *node) command(o op) idem.Command {
 	default:
 		return nil
 	}
+}
+
+// decision is what an operator decides, by a request of its own or by the last one.
+func (n *node) decision(o op) *idem.Resolve {
+	c := &idem.Resolve{Event: n.dom.ids[o.ev], RequestID: fmt.Sprintf("d%d", n.acts)}
+	do := o.do
+	if do == doDecideAgain || do == doDecideOtherwise {
+		c.RequestID, do = n.evw[o.ev].request, n.evw[o.ev].decided
+	}
+	switch do {
+	case doProcessed:
+		c.To, c.Result = idem.ResolveProcessed, []byte("by operator")
+	case doRetry:
+		c.To = idem.ResolveRetry
+	default:
+		c.To = idem.ResolveTerminal
+	}
+	if o.do == doDecideOtherwise {
+		c.Result = []byte("otherwise")
+	}
+	return c
 }
 
 func (d *domain) effectKey(k, ev int) idem.EffectKey {
@@ -512,10 +546,16 @@ func (n *node) key(buf []byte, watch bool) []byte {
 			note(l.fence)
 		}
 	}
+	for _, e := range n.ev {
+		if e != nil {
+			note(e.Fence)
+		}
+	}
 	for _, r := range n.res {
 		if r != nil {
 			note(r.LaneFence)
 			note(r.OwnerFence)
+			note(r.Covered)
 		}
 	}
 	rank := func(f int64) byte {
@@ -552,7 +592,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 			continue
 		}
 		buf = append(buf, byte(e.State)+1, byte(e.Reason), byte(e.Stale), rank(e.Fence), byte(e.Reentries), byte(e.Round), byte(e.Attempts),
-			byte(e.Total), byte(e.Releases), byte(e.SettledAs), byte(e.End), byte(e.EndState), byte(e.Effects), byte(e.Waiting.Kind), e.Waiting.Event[7])
+			byte(e.Total), byte(e.Releases), byte(e.SettledAs), byte(e.End), byte(e.EndState), byte(e.Effects), byte(e.Waiting.Kind), e.Waiting.Event[7], e.CarriedBy[7])
 		bit(e.ByExpiry, e.Tied, e.Waived, e.Replay, e.ReplayFailed, e.EndLate, e.EndFree, e.Began)
 		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round, e.Backfill)
 		when(e.DueAt)
@@ -575,7 +615,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 			buf = append(buf, 0)
 			continue
 		}
-		buf = append(buf, 1, byte(r.Kind), byte(r.Mode), byte(r.Epoch), byte(r.Value), r.AppliedBy[7], byte(r.Start), r.Owner[7], rank(r.OwnerFence), rank(r.LaneFence))
+		buf = append(buf, 1, byte(r.Kind), byte(r.Mode), byte(r.Epoch), byte(r.Value), r.AppliedBy[7], byte(r.Start), r.Owner[7], rank(r.OwnerFence), rank(r.LaneFence), rank(r.Covered), r.CoveredBy[7])
 		bit(r.Applied, r.Owned)
 		when(r.GapSince)
 		str([]byte(r.State))
@@ -601,7 +641,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 	}
 	buf = append(buf, byte(n.acts), byte(n.extends))
 	for _, g := range n.grants {
-		buf = append(buf, byte(g.ev), byte(g.endState))
+		buf = append(buf, byte(g.ev), byte(g.endState), g.before)
 		bit(g.expired, g.lost, g.retried, g.began)
 		when(g.endDue)
 		str([]byte(g.end))
@@ -610,8 +650,9 @@ func (n *node) key(buf []byte, watch bool) []byte {
 		}
 	}
 	for _, w := range n.evw {
-		buf = append(buf, byte(w.counted))
-		bit(w.hold, w.done)
+		buf = append(buf, byte(w.counted), byte(w.decided))
+		str([]byte(w.request))
+		bit(w.hold, w.done, w.stored, w.carried)
 	}
 	for _, w := range n.resw {
 		buf = append(buf, byte(w.max.Value))

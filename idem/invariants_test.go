@@ -199,7 +199,7 @@ func (j *judge) journal() {
 			j.need(h < 0 || j.n.dom.ids[j.n.grants[h].ev] == j.c.Subject(), "P1 one lane", "a live lane of another claim was taken or freed")
 		}
 		if !j.mayApply() {
-			j.need(a.Applied == b.Applied && a.Current() == b.Current(), "P8 applied at completion", "a version was applied by %T", j.c)
+			j.need(a.Applied == b.Applied && (!a.Applied || a.Current() == b.Current()), "P8 applied at completion", "a version was applied by %T", j.c)
 		}
 	}
 	for i, b := range j.next.res {
@@ -318,7 +318,8 @@ func (j *judge) receive(c *idem.Receive) {
 		j.need(!a.Fresh && j.unchanged(), "P6 a duplicate is a success", "a later receipt changed something")
 		return
 	}
-	j.need(after != nil && after.Fence == 0 && after.Total == 0, "P1 one owner", "a receipt granted something")
+	j.need(after != nil && (after.Fence == 0 || after.Signals()) && after.Total == 0, "P1 one owner", "a receipt granted something")
+	j.stored(j.o.ev)
 	j.need(a.Fresh && after != nil && (after.State == idem.Received || a.Outcome == idem.ReceiveSelfOriginated && after.State == idem.IgnoredSelf),
 		"P3 nothing lost", "the receipt was not stored to be worked on")
 	j.need(after == nil || after.Ordering == c.Ordering, "P8 news", "the receipt forgot its version")
@@ -335,6 +336,9 @@ func (j *judge) claim(c *idem.Claim) {
 	last := j.n.lastGrant(i)
 	live := last >= 0 && j.n.standing(last) == "alive"
 	told := j.n.told(i)
+	if a.Fresh {
+		j.stored(j.o.ev)
+	}
 	j.need(!a.Granted || a.Outcome == idem.OutcomeClaimed, "total", "a grant without its outcome")
 
 	if j.o.do == doClaimAgain {
@@ -416,6 +420,9 @@ func (j *judge) granted(c *idem.Claim, a *idem.ClaimAnswer) {
 		r := j.n.resAt(o.Resource.ID())
 		j.laneGiven(r, o, &gr, a.LaneFence)
 		j.need(a.LaneFence == e.Fence, "lane fences", "the lane's fence is not from the claim's draw")
+		if o.Mode == idem.Signal {
+			j.signalGiven(&gr, o, e)
+		}
 	}
 	j.next.grants = append(j.next.grants, gr)
 }
@@ -426,7 +433,7 @@ func (j *judge) laneGiven(r int, o *idem.Ordering, gr *grant, fence int64) {
 	j.need(h < 0, "P1 one lane", "lane %d was given while grant %d holds it", r, h)
 	j.need(fence > j.n.resw[r].fence, "P2 fence grows", "lane fence %d came after %d", fence, j.n.resw[r].fence)
 	w := &j.next.resw[r]
-	if w.done {
+	if w.done && o.Mode != idem.Signal { // what answers a signal is another question
 		j.need(o.Version.Compare(w.max) >= 0, "P8 news beats old news", "version %d was given after %d completed", o.Version.Value, w.max.Value)
 	}
 	if o.Mode == idem.Sequential {
@@ -508,7 +515,7 @@ func (j *judge) complete(c *idem.Complete) {
 	st := j.n.standing(int(j.o.g))
 	switch st {
 	case "ended":
-		j.ended("complete:" + string(c.Result))
+		j.ended(completion(c))
 		return
 	case "lost":
 		j.lost()
@@ -516,6 +523,9 @@ func (j *judge) complete(c *idem.Complete) {
 	}
 	if j.d.Err != nil && j.overtaken(gr.ev) {
 		j.lost()
+		return
+	}
+	if j.d.Err != nil && j.tooOld(gr, c) {
 		return
 	}
 	if j.d.Err != nil {
@@ -529,6 +539,10 @@ func (j *judge) complete(c *idem.Complete) {
 	j.need(a.Late == (st == "expired"), "late calls are flagged", "late=%v for a claim that is %s", a.Late, st)
 	j.freed()
 	for _, l := range gr.lanes {
+		if j.n.signals(gr.ev) {
+			j.fetched(gr, l.res, c)
+			continue
+		}
 		r := j.next.res[l.res]
 		j.need(r.Applied && r.Current().Compare(l.v) >= 0, "P8 applied at completion", "the reserved version was not applied")
 		if w := &j.next.resw[l.res]; !w.done || l.v.Compare(w.max) > 0 {
@@ -543,7 +557,7 @@ func (j *judge) complete(c *idem.Complete) {
 	}
 	j.next.evw[gr.ev].done = true
 	j.next.evw[gr.ev].counted = 0
-	j.close("complete:" + string(c.Result))
+	j.close(completion(c))
 }
 
 func (j *judge) failed(c *idem.Fail) {
@@ -831,6 +845,16 @@ func (j *judge) report(c *idem.ReportEffect) {
 
 func (j *judge) resolve(c *idem.Resolve) {
 	i := int(j.o.ev)
+	switch j.o.do {
+	case doDecideAgain:
+		a, ok := j.d.Answer.(*idem.EndAnswer)
+		j.need(ok && a.Already && j.unchanged() && !j.d.Writes(), "P5 safe to repeat", "a decision that was repeated by its request was taken again")
+		return
+	case doDecideOtherwise:
+		j.need(j.d.Err != nil && j.unchanged(), "operators decide", "one request has decided twice")
+		return
+	default:
+	}
 	if j.d.Err != nil {
 		s := j.n.settled(i).State
 		switch {
@@ -842,6 +866,7 @@ func (j *judge) resolve(c *idem.Resolve) {
 	j.next.acts++
 	w := &j.next.evw[i]
 	w.hold = false
+	w.decided, w.request = j.o.do, c.RequestID
 	e := j.next.ev[i]
 	last := j.n.lastGrant(i)
 	switch c.To {
@@ -849,6 +874,10 @@ func (j *judge) resolve(c *idem.Resolve) {
 		j.need(e.State == idem.Processed, "operators decide", "resolve processed came to %v", e.State)
 		if last >= 0 && j.n.standing(last) == "expired" {
 			for _, l := range j.n.grants[last].lanes {
+				if j.n.signals(i) {
+					j.covered(&j.n.grants[last], l.res)
+					continue
+				}
 				if rw := &j.next.resw[l.res]; !rw.done || l.v.Compare(rw.max) > 0 {
 					rw.done, rw.max = true, l.v
 				}
@@ -896,7 +925,7 @@ func (j *judge) replay(c *idem.Replay) {
 	j.need(before.State.Finished() && !before.Replay, "operators decide", "a replay of an event that is %v", before.State)
 	j.need(e.Replay && e.SettledAs == before.State && bytes.Equal(e.Result, before.Result), "a replay keeps what was settled", "settled as %v, was %v", e.SettledAs, before.State)
 	j.next.acts++
-	j.next.evw[i].counted = 0
+	j.next.evw[i].counted, j.next.evw[i].carried = 0, false // it is to be fetched again
 	for g := range j.next.grants {
 		if gr := &j.next.grants[g]; gr.ev == i && gr.end == "" {
 			// The record starts anew; what its last token is worth is not promised. It is
@@ -928,6 +957,7 @@ func (j *judge) states() {
 			j.need(s.State == idem.Held, "P7 unknown is not failed", "event %d left HELD for %v without a decision", i, s.State)
 		}
 	}
+	j.carriedOnes()
 	for k, r := range j.next.res {
 		if r == nil || !r.Owned {
 			continue

@@ -239,6 +239,8 @@ type domain struct {
 
 	release, notYet, undelivered, terminal, replay, tokenless, repeats, receive bool
 
+	fetched []int64 // the versions that completions of signals may name
+
 	start func(*store) // fills the store before the first step
 
 	ids    []idem.ID

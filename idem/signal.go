@@ -47,7 +47,7 @@ func carriedBy(r *Resource, o *Ordering, s *Event) ID {
 		}
 		newer = cmp > 0
 	}
-	if s != nil && s.Fence != 0 && s.Fence < r.Covered && !newer {
+	if s != nil && s.Fence != 0 && s.Fence < r.Covered && (!newer || s.Fence < r.Start) {
 		return r.CoveredBy
 	}
 	return ID{}
@@ -90,6 +90,9 @@ func (dr *draft) cover(l Lane, fetched *Version) Version {
 		r.Covered, r.CoveredBy = dr.ev.Fence, dr.ev.ID()
 	}
 	if fetched == nil {
+		if !r.Applied {
+			r.Start = r.Covered
+		}
 		return Version{}
 	}
 	return *fetched

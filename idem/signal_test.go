@@ -96,6 +96,20 @@ func TestWhatIsCarriedNeedsNoList(t *testing.T) {
 	l.work(2)
 }
 
+// What a fetch has answered stays answered, also where it named no version and a later one
+// names one that is older than the signal's.
+func TestALaterVersionAsksForNothingTwice(t *testing.T) {
+	l := newLab(t, nil)
+	l.blind = true
+	l.signal(0, 9)
+	l.signal(1, 0)
+	first := l.work(1)
+	l.fetched(first, 0)
+	l.signal(2, 8)
+	l.fetched(l.work(2), 8)
+	l.tried("fetched before any version was named", 0, idem.OutcomeStale, idem.IgnoredStale)
+}
+
 // A grant that fails, is given back or is lost carries nothing.
 func TestOnlyACompletedGrantCarries(t *testing.T) {
 	for name, end := range map[string]func(l *lab, tok idem.Token){

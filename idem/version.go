@@ -76,10 +76,13 @@ type Resource struct {
 	Epoch     int64
 	Value     int64
 	AppliedBy ID // the event (or the digest of the request) that applied it
-	Start     int64
-	Machine   string
-	State     string // the machine's state
-	Print     []byte // fingerprint of the last applied event
+	// Start is, of a sequential series, its first version. Of signals it is the fence below
+	// which all had been answered before any version was known: one that is told later does
+	// not unsay it.
+	Start   int64
+	Machine string
+	State   string // the machine's state
+	Print   []byte // fingerprint of the last applied event
 
 	Owned      bool
 	Owner      ID    // the event whose claim holds or last held the lane

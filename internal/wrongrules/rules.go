@@ -2,7 +2,11 @@
 // rules, and of the stores that keep them, must notice. It is for tests.
 package wrongrules
 
-import "github.com/idemsvc/idemsvc/idem"
+import (
+	"slices"
+
+	"github.com/idemsvc/idemsvc/idem"
+)
 
 // Decider is what [idem.Decide] is.
 type Decider func(*idem.World, idem.Command, *idem.Policy) idem.Decision
@@ -12,6 +16,9 @@ type Rule struct {
 	Name   string
 	Decide Decider
 }
+
+// late is a fence that none will reach.
+const late = 1 << 62
 
 // All are the wrong rules.
 func All() []Rule {
@@ -350,5 +357,71 @@ func All() []Rule {
 				d.Event.New.Result = nil
 			}
 		})},
+		{"a fetch answers signals that came after it", after(func(_ W, c C, d *D) {
+			if _, ok := c.(*idem.Complete); ok {
+				for _, r := range d.Resources {
+					if r.New.Covered != r.Old.Covered {
+						r.New.Covered = late
+					}
+				}
+			}
+		})},
+		{"a failed grant answers the signals before it", after(func(w W, c C, d *D) {
+			if _, ok := c.(*idem.Fail); ok && d.Err == nil && w.Event.Signals() {
+				for _, r := range d.Resources {
+					r.New.Covered, r.New.CoveredBy = w.Event.Fence, w.Event.ID()
+				}
+			}
+		})},
+		{"a fetch answers its own signal alone", after(func(_ W, c C, d *D) {
+			if _, ok := c.(*idem.Complete); ok && d.Err == nil {
+				for _, r := range d.Resources {
+					r.New.Covered, r.New.CoveredBy = r.Old.Covered, r.Old.CoveredBy
+				}
+				d.Owners = nil
+				d.Entries = slices.DeleteFunc(d.Entries, func(e idem.Entry) bool { return e.ID != c.Subject() })
+			}
+		})},
+		{"a signal's own version counts as fetched", func(w W, c C, p P) D {
+			if k, ok := c.(*idem.Complete); ok && w.Event != nil && w.Event.Signals() && k.Applied == nil && w.Event.Ordering.Version.Kind != idem.NoVersion {
+				x := *k
+				x.Applied = &w.Event.Ordering.Version
+				return idem.Decide(w, &x, p)
+			}
+			return idem.Decide(w, c, p)
+		}},
+		{"a fetch behind a signal's version answers it", claims(func(w W, _ *idem.Claim) {
+			if e := w.Event; e != nil && e.Signals() && e.Fence != 0 && e.Total == 0 {
+				o := *e.Ordering
+				o.Version = idem.Version{}
+				e.Ordering = &o
+			}
+		})},
+		{"a receipt is not stored where a signal waits already", func(w W, c C, p P) D {
+			d := idem.Decide(w, c, p)
+			if k, ok := c.(*idem.Receive); ok && d.Event != nil && k.Ordering != nil && k.Ordering.Mode == idem.Signal {
+				if r := w.Resources[k.Ordering.Resource.ID()]; r != nil && r.Owned {
+					return D{Answer: d.Answer}
+				}
+			}
+			return d
+		}},
+		{"a decision forgets its request", func(w W, c C, p P) D {
+			if k, ok := c.(*idem.Resolve); ok {
+				x := *k
+				x.RequestID = ""
+				return idem.Decide(w, &x, p)
+			}
+			return idem.Decide(w, c, p)
+		}},
+		{"a claim that is acquired takes no lane", func(w W, c C, p P) D {
+			d := idem.Decide(w, c, p)
+			if k, ok := c.(*idem.Claim); ok && !k.Acquisition.IsZero() && isGrant(&d) {
+				for _, r := range d.Resources {
+					r.New.Owned = false
+				}
+			}
+			return d
+		}},
 	}
 }

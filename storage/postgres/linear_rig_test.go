@@ -129,6 +129,16 @@ func (rep *rigReplica) Claim(ctx context.Context, c *idem.Claim, wait time.Durat
 	return rep.service().Claim(ctx, c, wait)
 }
 
+// Acquire implements [linear.Replica]. The list of unfinished work is brought up to date
+// before, so that what is due is known.
+func (rep *rigReplica) Acquire(ctx context.Context, q storage.AcquireQuery) ([]storage.Acquired, error) {
+	rep.mu.RLock()
+	store, svc := rep.store, rep.svc
+	_, _ = store.Follow(context.WithoutCancel(ctx)) // another replica may be at it
+	rep.mu.RUnlock()
+	return svc.Acquire(ctx, q)
+}
+
 // Broken implements [linear.Replica].
 func (rep *rigReplica) Broken(c idem.Command) int64 { return rep.failed.of(linear.RecordsOf(c)) }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/idemsvc/idemsvc/idem"
 	"github.com/idemsvc/idemsvc/internal/pgtest"
 	"github.com/idemsvc/idemsvc/storage/postgres/embedded"
 	"github.com/idemsvc/idemsvc/storage/storagetest/linear"
@@ -112,7 +113,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		sum.cuts += rep.proxy.Cuts()
 	}
 	t.Logf("%s; %d connections cut, %s", &sum, sum.cuts, trouble)
-	if sum.unheard == 0 || sum.cuts == 0 || trouble.crashed.Load() == 0 {
+	if sum.unheard == 0 || sum.cuts == 0 || trouble.crashed.Load() == 0 || sum.received == 0 || sum.acquired == 0 {
 		t.Errorf("hardly anything happened")
 	}
 	if sum.open*10 > sum.histories {
@@ -123,6 +124,9 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 // tally counts what has been driven.
 type tally struct {
 	batches, histories, calls, unheard, open int
+	// First receipts, claims that were acquired, signals that others carried, and decisions
+	// that a request had made before.
+	received, acquired, carried, repeated int
 
 	cuts int64
 }
@@ -148,15 +152,39 @@ func (s *tally) add(list []*linear.History) {
 	for _, h := range list {
 		s.calls += len(h.Calls)
 		for i := range h.Calls {
-			if h.Calls[i].Unknown != nil {
-				s.unheard++
+			s.count(&h.Calls[i])
+		}
+		for i := range h.Final {
+			if !h.Final[i].Event.CarriedBy.IsZero() {
+				s.carried++
 			}
 		}
 	}
 }
 
+func (s *tally) count(c *linear.Call) {
+	if c.Unknown != nil {
+		s.unheard++
+	}
+	switch a := c.Answer.(type) {
+	case *idem.ReceiveAnswer:
+		if a.Fresh {
+			s.received++
+		}
+	case *idem.ClaimAnswer:
+		if claim, ok := c.Command.(*idem.Claim); ok && a.Granted && !claim.Acquisition.IsZero() {
+			s.acquired++
+		}
+	case *idem.EndAnswer:
+		if r, ok := c.Command.(*idem.Resolve); ok && a.Already && r.RequestID != "" {
+			s.repeated++
+		}
+	}
+}
+
 func (s *tally) String() string {
-	return fmt.Sprintf("%d histories of %d calls, %d of them without an answer; %d histories left open", s.histories, s.calls, s.unheard, s.open)
+	return fmt.Sprintf("%d histories of %d calls, %d of them without an answer; %d events received, %d acquired, %d carried, %d decisions repeated; %d histories left open",
+		s.histories, s.calls, s.unheard, s.received, s.acquired, s.carried, s.repeated, s.open)
 }
 
 // Without trouble nobody is left without an answer but who leaves early.

@@ -59,17 +59,25 @@ func TestRecordsThatChangeWhileTheyAreReadAreReadAgain(t *testing.T) {
 	}
 }
 
+// gated is a proxy behind which the versions of resources are read up to a gate, and the
+// resources after it.
+func gated(t *testing.T) *proxy {
+	t.Helper()
+	p := newProxy(t)
+	p.Rewrite(func(sql string) string {
+		return strings.Replace(sql, "AS w(bucket, resource, epoch, own, start), LATERAL (", "AS w(bucket, resource, epoch, own, start) "+
+			"CROSS JOIN (SELECT pg_advisory_xact_lock_shared(4711) AS open OFFSET 0) gate, LATERAL (", 1)
+	})
+	return p
+}
+
 // A predecessor that is recorded and given between the reading of a resource's versions and
 // that of the resource is a known one: it is waited for as such, and not as any holder of
 // the lane.
 func TestHolderOfTheLaneIsAmongTheVersions(t *testing.T) {
 	t.Parallel()
 	s, pool := openStore(t, quiet)
-	p := newProxy(t)
-	p.Rewrite(func(sql string) string { // what is read of the versions is from before the gate
-		return strings.Replace(sql, "AS w(bucket, resource, epoch, own, start), LATERAL (", "AS w(bucket, resource, epoch, own, start) "+
-			"CROSS JOIN (SELECT pg_advisory_xact_lock_shared(4711) AS open OFFSET 0) gate, LATERAL (", 1)
-	})
+	p := gated(t)
 	other, _ := openOn(t, pool.Config().ConnString(), quiet, p.dial)
 	one(other, lane(claimOf("ns", "another"), "other", 1))
 	stranger := connectTo(t, pool.Config().ConnString())
@@ -78,6 +86,35 @@ func TestHolderOfTheLaneIsAmongTheVersions(t *testing.T) {
 	go func() { done <- one(other, sequential(claimOf("ns", "e2"), "r", 3)) }()
 	waitForLock(t, pool)
 	grantOf(t, s, sequential(claimOf("ns", "e1"), "r", 2))
+	onConn(t, stranger, "SELECT pg_advisory_unlock(4711)")
+	r := <-done
+	a, ok := r.Answer.(*idem.ClaimAnswer)
+	if !ok || a.Outcome != idem.OutcomeAwaiting || a.Blocker != keyOf("ns", "e1") {
+		t.Errorf("%s %+v, want AWAITING_PREDECESSOR behind e1", outcomeOf(r), r.Answer)
+	}
+	if p.Changed() == 0 {
+		t.Error("the gate was not there")
+	}
+}
+
+// A predecessor that is recorded, and begins to wait, between the reading of a resource's
+// versions and that of the resource is a known one: what is missing before it is not all
+// that is in the way.
+func TestFirstToWaitForAGapIsAmongTheVersions(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	must[*idem.EndAnswer](t, s, completeOf(grantOf(t, s, sequential(claimOf("ns", "e0"), "r", 1)), "ok"))
+	p := gated(t)
+	other, _ := openOn(t, pool.Config().ConnString(), quiet, p.dial)
+	one(other, lane(claimOf("ns", "another"), "other", 1))
+	stranger := connectTo(t, pool.Config().ConnString())
+	onConn(t, stranger, "SELECT pg_advisory_lock(4711)")
+	done := make(chan storage.Result, 1)
+	go func() { done <- one(other, sequential(claimOf("ns", "e2"), "r", 4)) }()
+	waitForLock(t, pool)
+	if r := one(s, sequential(claimOf("ns", "e1"), "r", 3)); outcomeOf(r) != idem.OutcomeAwaiting.String() {
+		t.Fatal(outcomeOf(r))
+	}
 	onConn(t, stranger, "SELECT pg_advisory_unlock(4711)")
 	r := <-done
 	a, ok := r.Answer.(*idem.ClaimAnswer)

@@ -37,6 +37,8 @@ func Check(h History) []Violation {
 		k.results(k.events[id])
 		k.repeats(k.events[id])
 		k.attempts(k.events[id])
+		k.receipts(k.events[id])
+		k.decisions(k.events[id])
 	}
 	for _, id := range sortedIDs(k.lanes) {
 		k.lane(k.lanes[id])
@@ -74,6 +76,7 @@ type events struct {
 	id     idem.ID
 	grants []*grant // by fence
 	claims []*Call
+	kept   []*Call // receipts
 	ends   []*Call // with a token, whichever it names
 	acts   []*Call // of operators
 }
@@ -226,6 +229,9 @@ func (k *checker) sortRest(c *Call) {
 	case *idem.Claim:
 		e := k.event(cmd.Key.ID())
 		e.claims = append(e.claims, c)
+	case *idem.Receive:
+		e := k.event(cmd.Key.ID())
+		e.kept = append(e.kept, c)
 	case *idem.Resolve:
 		e := k.event(cmd.Event)
 		e.acts = append(e.acts, c)
@@ -359,7 +365,7 @@ func (k *checker) fenced(e *events) {
 		}
 		for _, act := range e.acts {
 			r, ok := act.Command.(*idem.Resolve)
-			if ok && act.Answer != nil && r.To != idem.ResolveRetry && before(act, c) && g != nil && before(g.given, act) {
+			if ok && decided(act) && r.To != idem.ResolveRetry && before(act, c) && g != nil && before(g.given, act) {
 				k.report("P2", "a call was accepted after an operator decided over its claim", act, c)
 			}
 		}
@@ -897,6 +903,12 @@ func (k *checker) final() {
 		}
 		if !found && len(e.grants) > 0 {
 			k.report("P3", "an event that was given has no record", e.grants[0].given)
+		}
+		for _, c := range e.kept {
+			if !found && stored(c) {
+				k.report("P3", "an event that was received has no record", c)
+				break
+			}
 		}
 	}
 }

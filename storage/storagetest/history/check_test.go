@@ -120,6 +120,24 @@ func (s *story) checked(v int64, verdict idem.Verdict, current int64) *story {
 	return s.call(&idem.Check{Ordering: *order(v), By: nonce(99)}, a)
 }
 
+func (s *story) received(k idem.EventKey, o idem.ReceiveOutcome, fresh bool) *story {
+	return s.call(&idem.Receive{Key: k}, &idem.ReceiveAnswer{Outcome: o, Fresh: fresh, Event: &idem.Event{Key: k, State: idem.Received}})
+}
+
+func acquire(k idem.EventKey) *idem.Claim {
+	return &idem.Claim{Key: k, Claimant: "w", Acquisition: nonce(88)}
+}
+
+func (s *story) acquired(k idem.EventKey, fence int64, second int) *story {
+	s.claimed(k, fence, second, 0)
+	s.h.Calls[len(s.h.Calls)-1].Command = acquire(k)
+	return s
+}
+
+func (s *story) decided(k idem.EventKey, request, result string, already bool) *story {
+	return s.call(&idem.Resolve{Event: k.ID(), To: idem.ResolveProcessed, RequestID: request, Result: []byte(result)}, &idem.EndAnswer{State: idem.Processed, Already: already})
+}
+
 func (s *story) stored(e *idem.Event) *story {
 	s.h.Final = append(s.h.Final, storage.View{Event: e})
 	return s
@@ -138,7 +156,17 @@ func TestGoodHistories(t *testing.T) {
 		"an older version after a lane": new(story).claimed(key2, 1, 0, 2).failed(key2, 1).claimed(key1, 2, 1, 1),
 		"an effect done once":           new(story).claimed(key1, 1, 0, 0).performs(key1, 1, 1, 0).didIt(1, "v").alreadyDone(key1, 1, "v"),
 		"an effect tried again":         new(story).claimed(key1, 1, 0, 0).performs(key1, 1, 1, 0).performs(key1, 1, 2, 10).didIt(1, "v"),
-		"a stored end":                  new(story).claimed(key1, 1, 0, 0).completed(key1, 1, "r").stored(&idem.Event{Key: key1, State: idem.Processed, Fence: 1, Result: []byte("r")}),
+		"received and acquired": new(story).received(key1, idem.ReceiveStored, true).acquired(key1, 1, 0).completed(key1, 1, "r").
+			received(key1, idem.ReceiveDuplicate, false).stored(&idem.Event{Key: key1, State: idem.Processed, Fence: 1, Result: []byte("r")}),
+		"received while it is claimed": new(story).claimed(key1, 1, 0, 0).received(key1, idem.ReceiveStored, true).during(1),
+		"looked for before it came":    new(story).refused(acquire(key1), idem.CodeNotFound).received(key1, idem.ReceiveStored, true),
+		"a decision repeated":          new(story).claimed(key1, 1, 0, 0).decided(key1, "q", "r", false).decided(key1, "q", "r", true).decided(key1, "q", "r", true),
+		"a decision repeated over a later claim": new(story).claimed(key1, 1, 0, 0).
+			call(&idem.Resolve{Event: key1.ID(), To: idem.ResolveTerminal, RequestID: "q"}, &idem.EndAnswer{State: idem.FailedTerminal}).
+			claimed(key1, 2, 20, 0).
+			call(&idem.Resolve{Event: key1.ID(), To: idem.ResolveTerminal, RequestID: "q"}, &idem.EndAnswer{State: idem.FailedTerminal, Already: true}).
+			completed(key1, 2, "r"),
+		"a stored end": new(story).claimed(key1, 1, 0, 0).completed(key1, 1, "r").stored(&idem.Event{Key: key1, State: idem.Processed, Fence: 1, Result: []byte("r")}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range history.Check(s.h) {
@@ -182,6 +210,14 @@ func TestBadHistories(t *testing.T) {
 		{"a completion that is not stored", "P4", new(story).claimed(key1, 1, 0, 0).completed(key1, 1, "r").stored(&idem.Event{Key: key1, State: idem.Processing, Fence: 1})},
 		{"a grant that is not stored", "P4", new(story).claimed(key1, 9, 0, 0).stored(&idem.Event{Key: key1, State: idem.Received, Fence: 1})},
 		{"an event without a record", "P3", new(story).claimed(key1, 1, 0, 0).stored(&idem.Event{Key: key2})},
+		{"a receipt that is not stored", "P3", new(story).received(key1, idem.ReceiveStored, true).stored(&idem.Event{Key: key2})},
+		{"a receipt that is not found", "P3", new(story).received(key1, idem.ReceiveStored, true).refused(acquire(key1), idem.CodeNotFound)},
+		{"a duplicate of nothing", "P3", new(story).received(key1, idem.ReceiveDuplicate, false)},
+		{"acquired out of nothing", "P3", new(story).acquired(key1, 1, 0)},
+		{"acquired while it is claimed", "P1", new(story).claimed(key1, 1, 0, 0).acquired(key1, 2, 5)},
+		{"received as new twice", "P6", new(story).received(key1, idem.ReceiveStored, true).received(key1, idem.ReceiveStored, true)},
+		{"a request that decides twice", "P5", new(story).claimed(key1, 1, 0, 0).decided(key1, "q", "r", false).decided(key1, "q", "s", false)},
+		{"a repeat of a decision that was never made", "P5", new(story).claimed(key1, 1, 0, 0).decided(key1, "q", "r", false).decided(key1, "q", "s", true)},
 		{"a repeat of nothing", "P5", already(new(story).claimed(key1, 1, 0, 0), key1, 1)},
 		{"a repeat with another answer", "P5", new(story).claimed(key1, 1, 0, 0).failed(key1, 1).
 			call(&idem.Fail{Token: token(key1, 1), Error: idem.Failure{Kind: idem.Retryable}}, &idem.EndAnswer{State: idem.DeadLettered, Already: true})},

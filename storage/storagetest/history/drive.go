@@ -270,6 +270,14 @@ func (w *worker) newClaim(g owned, have bool) idem.Command {
 		c.Ordering = w.d.ordering(i/2%w.d.o.Resources, int64(i)+1)
 	}
 	c.AcceptReplay = w.rng.IntN(3) == 0
+	switch w.rng.IntN(6) {
+	case 0, 1:
+		c.Facts.RequestID = w.name("request")
+		return &idem.Receive{Key: c.Key, Facts: c.Facts, Stale: c.Stale, Ordering: c.Ordering}
+	case 2:
+		c.Facts.Kind, c.AcceptReplay = idem.ConsumerRequeue, true
+		c.Acquisition = idem.Digest("acquisition", c.Claimant)
+	}
 	return c
 }
 
@@ -305,14 +313,16 @@ func (w *worker) operator(g owned) idem.Command {
 	if !w.d.o.Operators {
 		return nil
 	}
+	r := &idem.Resolve{Event: g.token.Event, RequestID: []string{"", "d1", "d2", w.name("decision")}[w.rng.IntN(4)], Who: "op"}
 	switch w.rng.IntN(5) {
 	case 0:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveProcessed, Result: []byte(w.name("decided")), Who: "op"}
+		r.To, r.Result = idem.ResolveProcessed, []byte(w.name("decided"))
 	case 1:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveTerminal, Who: "op"}
+		r.To = idem.ResolveTerminal
 	case 2:
 		return &idem.Replay{Event: g.token.Event, RequestID: w.name("replay"), Who: "op"}
 	default:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveRetry, Who: "op"}
+		r.To = idem.ResolveRetry
 	}
+	return r
 }

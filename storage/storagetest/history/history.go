@@ -108,6 +108,10 @@ func snapshot(a idem.Answer) idem.Answer {
 		c := *a
 		c.Event = event(a.Event)
 		return &c
+	case *idem.ReceiveAnswer:
+		c := *a
+		c.Event = event(a.Event)
+		return &c
 	case *idem.EndAnswer:
 		c := *a
 		c.Event = event(a.Event)
@@ -134,7 +138,14 @@ func snapshot(a idem.Answer) idem.Answer {
 func name(c idem.Command) string {
 	switch c := c.(type) {
 	case *idem.Claim:
+		if !c.Acquisition.IsZero() {
+			return fmt.Sprintf("Acquire %s by %s", c.Key.EventID, c.Claimant)
+		}
 		return fmt.Sprintf("Claim %s by %s", c.Key.EventID, c.Claimant)
+	case *idem.Receive:
+		return fmt.Sprintf("Receive %s by %s", c.Key.EventID, c.Facts.RequestID)
+	case *idem.Resolve:
+		return fmt.Sprintf("Resolve to %d by %q", c.To, c.RequestID)
 	case *idem.Complete:
 		return fmt.Sprintf("Complete fence %d with %q", c.Token.Fence, c.Result)
 	case *idem.Fail:
@@ -165,6 +176,8 @@ func describe(a idem.Answer) string {
 			return a.Outcome.String()
 		}
 		return fmt.Sprintf("%v fence %d %v result %q lane %d", a.Outcome, a.Event.Fence, a.Event.State, a.Event.Result, a.LaneFence)
+	case *idem.ReceiveAnswer:
+		return fmt.Sprintf("%v fresh=%v repeated=%v", a.Outcome, a.Fresh, a.Repeated)
 	case *idem.EndAnswer:
 		return fmt.Sprintf("%v already=%v late=%v", a.State, a.Already, a.Late)
 	case *idem.ExtendAnswer:

@@ -52,6 +52,9 @@ func judge(h *History, limit time.Duration) Verdict {
 	if why := drawnTwice(h); why != "" {
 		return Verdict{Why: "a fence was drawn twice", Text: why}
 	}
+	if why := forgotten(h); why != "" {
+		return Verdict{Why: "an acquisition that was repeated did not get its claims", Text: h.Name + ": " + why + "\n" + h.text()}
+	}
 	for _, p := range parts(h) {
 		if v := p.check(limit); !v.OK {
 			v.Text = h.Name + ": " + v.Text
@@ -61,12 +64,12 @@ func judge(h *History, limit time.Duration) Verdict {
 	return Verdict{OK: true}
 }
 
-// drawnTwice: no two grants have one fence.
+// drawnTwice: no two grants have one fence, and no signal has that of one.
 func drawnTwice(h *History) string {
 	seen := map[int64]*Row{}
 	for i := range h.Journal {
 		r := &h.Journal[i]
-		if r.Kind != idem.EntryClaimed {
+		if r.Kind != idem.EntryClaimed && (r.Kind != idem.EntryReceived || r.Fence == 0) {
 			continue
 		}
 		if o := seen[r.Fence]; o != nil {

@@ -14,7 +14,7 @@ func (c *client) command() idem.Command {
 	case n < 34 || !have || g.over && !c.one(3):
 		return c.claim(g, have)
 	case n < 52:
-		return &idem.Complete{Token: g.token, Result: []byte(c.name("result")), AllowUnknown: c.one(2)}
+		return c.complete(g)
 	case n < 64:
 		return c.fail(g)
 	case n < 70:
@@ -23,17 +23,28 @@ func (c *client) command() idem.Command {
 		return &idem.Release{Token: g.token, Why: "why"}
 	case n < 78:
 		return &idem.Settle{Event: g.token.Event}
-	case n < 82 && c.d.theme.operators:
+	case n < 86 && c.d.theme.operators:
 		return c.operator(g)
 	case c.d.theme.effects && (n < 92 || !c.d.theme.ordered):
 		return c.effectCommand(g)
-	case c.d.theme.ordered:
+	case c.d.theme.ordered && !c.d.theme.signals:
 		return c.check(g)
 	default:
 		return c.claim(g, have)
 	}
 }
 
+// complete says, of a signal, what was fetched, or not.
+func (c *client) complete(g given) idem.Command {
+	done := &idem.Complete{Token: g.token, Result: []byte(c.name("result")), AllowUnknown: c.one(2)}
+	if c.d.theme.signals && c.one(2) {
+		done.Applied = &idem.Version{Kind: idem.Sequence, Value: 1 + c.rng.Int64N(3)}
+	}
+	return done
+}
+
+// claim asks for an event, as a delivery does or as the service's own acquisition of it; or
+// it keeps the event for later work.
 func (c *client) claim(g given, have bool) idem.Command {
 	i := c.rng.IntN(c.d.theme.events)
 	cl := &idem.Claim{Claimant: c.name("claimant"), Holder: "host", Nonce: c.nonce(), Lease: 0, AcceptReplay: c.one(3)}
@@ -47,13 +58,25 @@ func (c *client) claim(g given, have bool) idem.Command {
 	if len(cl.Facts.PayloadHash) == 0 {
 		cl.Facts.PayloadHash = nil
 	}
-	if c.one(5) {
+	if c.one(5) || c.d.theme.operators && c.one(2) {
 		cl.Stale = idem.Hold
 	}
 	if c.d.theme.ordered {
 		cl.Ordering = c.d.ordering(int64(i) + 1)
 	}
+	switch n := c.rng.IntN(3); {
+	case !c.d.theme.inbox || n == 0:
+	case n == 1:
+		return &idem.Receive{Key: cl.Key, Facts: cl.Facts, Holder: cl.Holder, Ordering: cl.Ordering, Stale: cl.Stale}
+	default:
+		cl.Facts.Kind, cl.Stale, cl.AcceptReplay = idem.ConsumerRequeue, idem.StaleByPolicy, true
+		cl.Acquisition = c.acquisition(cl.Claimant)
+	}
 	return cl
+}
+
+func (c *client) acquisition(claimant string) idem.ID {
+	return idem.Digest("acquisition", c.d.ns, "worker", claimant)
 }
 
 // ordering is a version of the one resource.
@@ -62,8 +85,14 @@ func (d *driver) ordering(v int64) *idem.Ordering {
 		Resource: idem.ResourceKey{Namespace: d.ns, Consumer: "worker", Type: "thing", Name: "r"},
 		Version:  idem.Version{Kind: idem.Sequence, Value: v}, Mode: idem.LatestWins,
 	}
-	if d.theme.sequential {
+	switch {
+	case d.theme.sequential:
 		o.Mode = idem.Sequential
+	case d.theme.signals:
+		o.Mode = idem.Signal
+		if o.Version.Value--; o.Version.Value == 0 { // the first tells of no version
+			o.Version = idem.Version{}
+		}
 	}
 	return o
 }
@@ -121,14 +150,16 @@ func (c *client) effectCommand(g given) idem.Command {
 }
 
 func (c *client) operator(g given) idem.Command {
+	r := &idem.Resolve{Event: g.token.Event, RequestID: []string{"", "d1", "d2", c.name("decision")}[c.rng.IntN(4)], Who: "op"}
 	switch c.rng.IntN(4) {
 	case 0:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveProcessed, Result: []byte(c.name("decided")), Who: "op"}
+		r.To, r.Result = idem.ResolveProcessed, []byte("decided")
 	case 1:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveTerminal, Who: "op"}
+		r.To = idem.ResolveTerminal
 	case 2:
 		return &idem.Replay{Event: g.token.Event, RequestID: c.name("replay"), Who: "op"}
 	default:
-		return &idem.Resolve{Event: g.token.Event, To: idem.ResolveRetry, Who: "op"}
+		r.To = idem.ResolveRetry
 	}
+	return r
 }

@@ -23,6 +23,8 @@ type core struct {
 	coarse bool // many deeds are of one moment, as those of one trip to a database are
 	apart  bool // deeds are decided some time before they are written
 
+	forgets bool // what acquisitions were granted
+
 	moment time.Time // the last one
 
 	behind sync.WaitGroup // what is still done after its caller was told
@@ -34,6 +36,8 @@ type core struct {
 	leases []Lease
 	fence  int64
 	broken int64
+
+	acquired map[string][]*idem.Event // what acquisitions were granted, by claimant
 }
 
 func newCore(seed uint64) *core {
@@ -164,6 +168,8 @@ func namespaceOf(s *state, c idem.Command) string {
 	switch c := c.(type) {
 	case *idem.Claim:
 		return c.Key.Namespace
+	case *idem.Receive:
+		return c.Key.Namespace
 	case *idem.Check:
 		return c.Ordering.Resource.Namespace
 	case *idem.ReportEffect:
@@ -182,6 +188,55 @@ func namespaceOf(s *state, c idem.Command) string {
 // Claim implements [Replica].
 func (c *core) Claim(ctx context.Context, cmd *idem.Claim, _ time.Duration) storage.Result {
 	return c.Do(ctx, cmd)
+}
+
+// Acquire implements [Replica].
+func (c *core) Acquire(ctx context.Context, q storage.AcquireQuery) (got []storage.Acquired, err error) {
+	for _, e := range c.pending(q) {
+		claim := &idem.Claim{
+			Key: e.Key, Facts: e.Facts, Ordering: e.Ordering, Claimant: q.Claimant, Holder: q.Holder, Nonce: q.Nonce(), AcceptReplay: true,
+			Acquisition: idem.Digest("acquisition", q.Namespace, q.Consumer, q.Claimant),
+		}
+		claim.Facts.Kind = idem.ConsumerRequeue
+		r := c.Do(ctx, claim)
+		if a, ok := r.Answer.(*idem.ClaimAnswer); ok && a.Outcome == idem.OutcomeClaimed {
+			got = append(got, storage.Acquired{Claim: claim, Result: r})
+			c.keep(q.Claimant, e)
+		} else if r.Err != nil && !isRule(r.Err) {
+			err = r.Err
+		}
+	}
+	if len(got) > 0 {
+		err = nil
+	}
+	return got, err
+}
+
+// keep remembers what an acquisition was granted, unless the store forgets it.
+func (c *core) keep(claimant string, e *idem.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acquired == nil {
+		c.acquired = map[string][]*idem.Event{}
+	}
+	if !c.forgets {
+		c.acquired[claimant] = append(c.acquired[claimant], e)
+	}
+}
+
+// pending are some events that may be due.
+func (c *core) pending(q storage.AcquireQuery) (list []*idem.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if granted := c.acquired[q.Claimant]; len(granted) > 0 { // it comes again
+		return granted
+	}
+	for _, e := range c.s.events {
+		if e.Key.Namespace == q.Namespace && e.State < idem.Processed && len(list) < q.Max {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // Broken implements [Replica].

@@ -17,6 +17,7 @@ import (
 type Replica interface {
 	Do(ctx context.Context, c idem.Command) storage.Result
 	Claim(ctx context.Context, c *idem.Claim, wait time.Duration) storage.Result
+	Acquire(ctx context.Context, q storage.AcquireQuery) ([]storage.Acquired, error)
 	// Broken counts the trips to the database that were to write a command's records and
 	// ended in an error, though they may have been carried out. Each is counted before the
 	// service hears of it.
@@ -119,6 +120,10 @@ func (c *client) step(ctx context.Context) {
 		c.moveTime(ctx)
 		return
 	}
+	if c.d.theme.inbox && c.one(5) {
+		c.acquire(ctx)
+		return
+	}
 	cmd := c.command()
 	if cmd == nil {
 		return
@@ -126,7 +131,8 @@ func (c *client) step(ctx context.Context) {
 	r := c.do(ctx, cmd)
 	for range 3 {
 		unheard := r.Err != nil && !isRule(r.Err)
-		if again := unheard && !c.one(4) || c.one(10); !again {
+		_, decides := cmd.(*idem.Resolve)
+		if again := unheard && !c.one(4) || c.one(10) || decides && c.one(2); !again {
 			break
 		}
 		r = c.do(ctx, cmd)
@@ -151,9 +157,13 @@ func isRule(err error) bool {
 func (c *client) do(ctx context.Context, cmd idem.Command) storage.Result {
 	d := c.d
 	rep := d.replicas[c.rng.IntN(len(d.replicas))]
-	if claim, ok := cmd.(*idem.Claim); ok { // each call is a value of its own, as if it came over the wire
-		own := *claim
-		cmd = &own
+	switch own := cmd.(type) { // each call is a value of its own, as if it came over the wire
+	case *idem.Claim:
+		x := *own
+		cmd = &x
+	case *idem.Receive:
+		x := *own
+		cmd = &x
 	}
 	call := Call{Client: c.id, Command: cmd}
 	if c.one(20) { // its caller leaves early
@@ -164,7 +174,7 @@ func (c *client) do(ctx context.Context, cmd idem.Command) storage.Result {
 	broken := rep.Broken(cmd)
 	call.InvokedAt, call.Invoked = idem.InstantOf(time.Now()), time.Since(d.began)
 	var r storage.Result
-	if claim, ok := cmd.(*idem.Claim); ok && c.one(6) {
+	if claim, ok := cmd.(*idem.Claim); ok && claim.Acquisition.IsZero() && c.one(6) {
 		call.Waits = true
 		r = rep.Claim(ctx, claim, time.Duration(1+c.rng.IntN(10))*time.Millisecond)
 	} else {

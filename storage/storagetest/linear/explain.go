@@ -76,6 +76,8 @@ func kindOf(op any) string {
 	switch a := x.c.Answer.(type) {
 	case *idem.ClaimAnswer:
 		what += " answered " + a.Outcome.String()
+	case *idem.ReceiveAnswer:
+		what += " answered " + a.Outcome.String()
 	case *idem.EndAnswer:
 		what += " answered " + a.State.String()
 	case *idem.CheckAnswer:
@@ -126,6 +128,15 @@ func (s *state) text() string {
 	}
 	for _, f := range s.effects {
 		fmt.Fprintf(&b, "%s #%d %v %q; ", f.Key.Key, f.Version, f.State, f.Result)
+	}
+	return b.String()
+}
+
+// text lists all that happened.
+func (h *History) text() string {
+	var b strings.Builder
+	for _, p := range parts(h) {
+		b.WriteString(p.text())
 	}
 	return b.String()
 }

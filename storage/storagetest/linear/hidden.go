@@ -67,12 +67,14 @@ func (m *model) successors(s *state) []silent {
 func (m *model) hidden(s *state, r *Row) (out []*state) {
 	try := func(cmd idem.Command, from idem.Instant) {
 		for _, now := range m.instants(s, from, r.At) {
-			d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
-			if d.Reread || !makes(&d, r) {
-				continue
-			}
-			if n, why := m.enacted(s, &d, r.At); why == "" && !slices.ContainsFunc(out, n.equal) {
-				out = append(out, n)
+			for _, w := range m.worlds(s, cmd, now, r.At) {
+				d := idem.Decide(w, cmd, m.policy)
+				if d.Reread || !makes(&d, r) {
+					continue
+				}
+				if n, why := m.enacted(s, &d, r.At); why == "" && !slices.ContainsFunc(out, n.equal) {
+					out = append(out, n)
+				}
 			}
 		}
 	}
@@ -81,7 +83,7 @@ func (m *model) hidden(s *state, r *Row) (out []*state) {
 			continue
 		}
 		for _, cmd := range c.commands() {
-			try(cmd, c.InvokedAt)
+			try(s.tried(c, cmd), c.InvokedAt)
 		}
 		if claim, ok := c.Command.(*idem.Claim); ok {
 			if e := s.events[r.ID]; e != nil && e.Nonce == claim.Nonce { // its caller had gone
@@ -105,6 +107,7 @@ func (m *model) hiddenNotes(s *state, r *Row) iter.Seq2[*idem.Decision, time.Dur
 			}
 			for _, cmd := range c.commands() {
 				for _, now := range m.instants(s, c.InvokedAt, r.At) {
+					cmd := s.tried(c, cmd)
 					d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
 					if d.Reread || !makes(&d, r) || d.Event == nil || !rests(d.Answer, d.Event.New) {
 						continue

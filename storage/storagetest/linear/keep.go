@@ -14,8 +14,8 @@ import (
 var register = sync.OnceFunc(func() {
 	for _, v := range []any{
 		&idem.Claim{}, &idem.Complete{}, &idem.Fail{}, &idem.Extend{}, &idem.Release{}, &idem.Check{}, &idem.BeginEffect{},
-		&idem.ReportEffect{}, &idem.RecordEffect{}, &idem.Resolve{}, &idem.Replay{}, &idem.Settle{},
-		&idem.ClaimAnswer{}, &idem.EndAnswer{}, &idem.ExtendAnswer{}, &idem.CheckAnswer{}, &idem.EffectAnswer{},
+		&idem.ReportEffect{}, &idem.RecordEffect{}, &idem.Resolve{}, &idem.Replay{}, &idem.Settle{}, &idem.Receive{},
+		&idem.ClaimAnswer{}, &idem.ReceiveAnswer{}, &idem.EndAnswer{}, &idem.ExtendAnswer{}, &idem.CheckAnswer{}, &idem.EffectAnswer{},
 		unheardOf(""),
 	} {
 		gob.Register(v)

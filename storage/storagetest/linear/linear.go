@@ -30,6 +30,10 @@ type Call struct {
 	Err     *idem.Error // the rules refused it
 	Unknown error       // whether it took effect is not known
 
+	// Vain: an acquisition may have tried it, and nobody was told. Its facts and order are
+	// those that are stored.
+	Vain bool
+
 	// Disturbed: a trip to the database failed meanwhile, so that it may have been carried
 	// out more than once.
 	Disturbed bool
@@ -55,6 +59,8 @@ type History struct {
 	Calls   []Call
 	Journal []Row
 	Leases  []Lease
+	// Acquired is what acquisitions were answered, besides the claims that they were granted.
+	Acquired []Acquisition
 	// Final is what is stored after the last call, for all event keys.
 	Final                       []storage.View
 	FinalInvoked, FinalReturned time.Duration
@@ -64,6 +70,8 @@ type History struct {
 func (c *Call) String() string {
 	what := "not tried"
 	switch {
+	case c.Vain:
+		what = "tried by an acquisition, if at all"
 	case c.Unknown != nil:
 		what = "unknown: " + c.Unknown.Error()
 	case c.Err != nil:
@@ -95,13 +103,19 @@ func tokenText(t *idem.Token) string {
 func name(c idem.Command) string {
 	switch c := c.(type) {
 	case *idem.Claim:
-		s := fmt.Sprintf("Claim %s (%s) by %s", c.Key.EventID, short(c.Key.ID()), c.Claimant)
-		if o := c.Ordering; o != nil {
-			s += fmt.Sprintf(" %s v%d", o.Resource.Name, o.Version.Value)
+		what := "Claim"
+		if !c.Acquisition.IsZero() {
+			what = "Acquire"
+		}
+		return fmt.Sprintf("%s %s (%s) by %s", what, c.Key.EventID, short(c.Key.ID()), c.Claimant) + orderText(c.Ordering)
+	case *idem.Receive:
+		return fmt.Sprintf("Receive %s (%s)", c.Key.EventID, short(c.Key.ID())) + orderText(c.Ordering)
+	case *idem.Complete:
+		s := fmt.Sprintf("Complete %s with %q", tokenText(&c.Token), c.Result)
+		if c.Applied != nil {
+			s += fmt.Sprintf(", fetched v%d", c.Applied.Value)
 		}
 		return s
-	case *idem.Complete:
-		return fmt.Sprintf("Complete %s with %q", tokenText(&c.Token), c.Result)
 	case *idem.Fail:
 		return fmt.Sprintf("Fail %s kind %d %q", tokenText(&c.Token), c.Error.Kind, c.Error.Message)
 	case *idem.Extend:
@@ -117,13 +131,20 @@ func name(c idem.Command) string {
 	case *idem.RecordEffect:
 		return fmt.Sprintf("Record %s (%s) with %q, %s", c.Key.Key, short(c.Key.ID()), c.Result, tokenText(c.Token))
 	case *idem.Resolve:
-		return fmt.Sprintf("Resolve %s to %d", short(c.Event), c.To)
+		return fmt.Sprintf("Resolve %s to %d by %q", short(c.Event), c.To, c.RequestID)
 	case *idem.Replay:
 		return fmt.Sprintf("Replay %s %s", short(c.Event), c.RequestID)
 	case *idem.Settle:
 		return "Settle " + short(c.Event)
 	}
 	return fmt.Sprintf("%T", c)
+}
+
+func orderText(o *idem.Ordering) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf(" %s v%d", o.Resource.Name, o.Version.Value)
 }
 
 func record(e *idem.Event) string {
@@ -148,6 +169,8 @@ func describe(a idem.Answer) string {
 			s += fmt.Sprintf(", lane fence %d", a.LaneFence)
 		}
 		return s
+	case *idem.ReceiveAnswer:
+		return fmt.Sprintf("%v at %d fresh=%v repeated=%v, %s", a.Outcome, a.Now, a.Fresh, a.Repeated, record(a.Event))
 	case *idem.EndAnswer:
 		return fmt.Sprintf("%v at %d already=%v late=%v, %s", a.State, a.Now, a.Already, a.Late, record(a.Event))
 	case *idem.ExtendAnswer:

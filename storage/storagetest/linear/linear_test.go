@@ -56,6 +56,8 @@ var wrong = []string{
 	"a processed event is given again", "the same ending call again is not known", "a late completion is refused", "a live lane is given on",
 	"a failure keeps its lanes", "a claim's version counts as applied at its grant", "a completion applies nothing", "the applied version is not looked at",
 	"an unfinished predecessor is passed over", "a transition is not journaled",
+	"a fetch answers signals that came after it", "a fetch answers its own signal alone", "a signal's own version counts as fetched",
+	"a receipt is not stored where a signal waits already", "a claim that is acquired takes no lane", "a decision forgets its request",
 }
 
 // Each wrong rule is noticed, in few histories of a store that is right in all else.
@@ -80,6 +82,12 @@ func TestWrongRulesAreNoticed(t *testing.T) {
 func TestForgottenAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
 	noticed(t, 1<<48, func(c *core) { c.early = true })
+}
+
+// An acquisition that is forgotten is noticed when it comes again.
+func TestForgottenAcquisitionsAreNoticed(t *testing.T) {
+	t.Parallel()
+	noticed(t, 1<<49, func(c *core) { c.forgets = true })
 }
 
 func noticed(t *testing.T, from uint64, change func(c *core)) {

@@ -51,6 +51,8 @@ func moment(a idem.Answer) idem.Instant {
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
 		return a.Now
+	case *idem.ReceiveAnswer:
+		return a.Now
 	case *idem.EndAnswer:
 		return a.Now
 	case *idem.ExtendAnswer:

@@ -75,7 +75,7 @@ func (p *part) clock(at idem.Instant) time.Duration { return p.calls[0].clock(at
 
 // unheard reports whether the call may have done something, or once more, of which no
 // answer tells. A claim that waited is decided anew until it is told.
-func (c *Call) unheard() bool { return c.Unknown != nil || c.Disturbed || c.Waits }
+func (c *Call) unheard() bool { return c.Unknown != nil || c.Disturbed || c.Waits || c.Vain }
 
 // reports reports whether a refusal of the call may note it on a record.
 func (c *Call) reports() bool {
@@ -91,7 +91,8 @@ func (c *Call) reports() bool {
 // have noted it.
 func (p *part) told(r *Row) bool {
 	noted := r.Kind == idem.EntryLateReport || r.Kind == idem.EntryEffectConflict
-	shown, refused, doubt := false, false, r.Kind == idem.EntryExpired
+	// A lease's end is written on the way, and so is the end of a signal that another carried.
+	shown, refused, doubt := false, false, r.Kind == idem.EntryExpired || r.Kind == idem.EntryIgnored && p.signals()
 	for _, c := range p.calls {
 		if c.tells(r) {
 			return true
@@ -102,6 +103,14 @@ func (p *part) told(r *Row) bool {
 		doubt = doubt || about && c.unheard() && c.during(r.At, lingers)
 	}
 	return !doubt && (shown || noted && refused)
+}
+
+// signals reports whether the part's events are signals.
+func (p *part) signals() bool {
+	return slices.ContainsFunc(p.calls, func(c *Call) bool {
+		o := idem.OrderingOf(c.Command)
+		return o != nil && o.Mode == idem.Signal
+	})
 }
 
 // tells reports whether the answer is surely that of the write which made the entry. It is
@@ -116,6 +125,8 @@ func (c *Call) tells(r *Row) bool {
 	switch a := c.Answer.(type) {
 	case *idem.ClaimAnswer:
 		return a.Granted || a.Reentered
+	case *idem.ReceiveAnswer:
+		return a.Fresh
 	case *idem.EndAnswer:
 		return !a.Already
 	case *idem.ExtendAnswer:
@@ -142,6 +153,8 @@ func versionIn(a idem.Answer, id idem.ID) int64 {
 func eventIn(a idem.Answer) *idem.Event {
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
+		return a.Event
+	case *idem.ReceiveAnswer:
 		return a.Event
 	case *idem.EndAnswer:
 		return a.Event

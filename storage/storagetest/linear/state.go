@@ -111,7 +111,7 @@ func (s *state) world(c idem.Command, p *idem.Policy, now idem.Instant) *idem.Wo
 			s.addResource(w, l.Resource)
 		}
 	}
-	w.Past = s.past(c)
+	w.Past, w.Signals = s.past(c), s.signals(c)
 	if id, ok := idem.EffectOf(c); ok {
 		w.Effect = s.effects[id]
 	}

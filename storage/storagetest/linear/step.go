@@ -178,7 +178,20 @@ func (m *model) answered(s *state, c *Call) (out []*state) {
 // decided asks the rules as of an instant, and compares what they say with an answer whose
 // write was made at another.
 func (m *model) decided(s *state, c *Call, cmd idem.Command, now, at idem.Instant) (out []*state, why string) {
-	d := idem.Decide(s.world(cmd, m.policy, now), cmd, m.policy)
+	for _, w := range m.worlds(s, cmd, now, at) {
+		n, no := m.decidedOn(w, s, c, cmd, now, at)
+		if no == "" {
+			out = append(out, n)
+		} else if why == "" {
+			why = no
+		}
+	}
+	return out, why
+}
+
+// decidedOn asks the rules on one of the worlds that a command may have been decided on.
+func (m *model) decidedOn(w *idem.World, s *state, c *Call, cmd idem.Command, now, at idem.Instant) (n *state, why string) {
+	d := idem.Decide(w, cmd, m.policy)
 	switch {
 	case d.Reread:
 		return nil, "the rules ask for more"
@@ -197,15 +210,11 @@ func (m *model) decided(s *state, c *Call, cmd idem.Command, now, at idem.Instan
 	}
 	if m.notes[c] {
 		if !d.Writes() {
-			return []*state{s.noting(c, nil)}, ""
+			return s.noting(c, nil), ""
 		}
-		return []*state{s.noting(c, &d)}, ""
+		return s.noting(c, &d), ""
 	}
-	n, why := m.written(s, &d, at, fence)
-	if why != "" {
-		return nil, why
-	}
-	return []*state{n}, ""
+	return m.written(s, &d, at, fence)
 }
 
 // fenceOf is the fence that the journal says was drawn for a decision, if it says that the

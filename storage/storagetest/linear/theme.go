@@ -16,13 +16,16 @@ type theme struct {
 	sequential bool
 	effects    bool
 	operators  bool
+	signals    bool // events only say that the resource has changed
+	inbox      bool // events are received, and acquired
 	slow       bool // somebody waits for the true end of a lease
 }
 
 // themeOf draws a theme: one kind of contention at a time finds more than all at once.
 func themeOf(rng *rand.Rand) theme {
 	t := theme{events: 1 + rng.IntN(2), slow: rng.IntN(60) == 0, operators: rng.IntN(4) == 0}
-	switch rng.IntN(8) {
+	t.inbox = rng.IntN(3) == 0
+	switch rng.IntN(10) {
 	case 0, 1, 2:
 		t.ordered, t.events = true, 2+rng.IntN(2)
 	case 3:
@@ -31,6 +34,8 @@ func themeOf(rng *rand.Rand) theme {
 		t.effects = true
 	case 6:
 		t.ordered, t.effects, t.events = true, true, 2
+	case 8, 9:
+		t.ordered, t.signals, t.inbox, t.events = true, true, rng.IntN(4) > 0, 2+rng.IntN(2)
 	}
 	return t
 }

@@ -124,7 +124,7 @@ func apart(f *idem.Facts, o **idem.Ordering) {
 func (m *model) ordering(t *rapid.T, consumer string) (idem.Ordering, string) {
 	var mine []idem.ResourceKey
 	for _, r := range m.resources {
-		if r.Consumer == consumer {
+		if r.Consumer == consumer && (!m.onlySignals || r.Name == "signal") {
 			mine = append(mine, r)
 		}
 	}
@@ -139,6 +139,9 @@ func (m *model) ordering(t *rapid.T, consumer string) (idem.Ordering, string) {
 		o.Version.Kind = idem.Moment
 	case "seq":
 		o.Mode = idem.Sequential
+	case "signal", "signal at":
+		words := m.signal(t, &o)
+		return o, words
 	}
 	if rapid.IntRange(0, 40).Draw(t, "other kind") == 40 {
 		o.Version.Kind = idem.Moment + idem.Sequence - o.Version.Kind
@@ -149,6 +152,20 @@ func (m *model) ordering(t *rapid.T, consumer string) (idem.Ordering, string) {
 		words += " to " + to
 	}
 	return o, words
+}
+
+// signal makes the order that of a signal, which may tell of a version.
+func (m *model) signal(t *rapid.T, o *idem.Ordering) string {
+	o.Mode = idem.Signal
+	words := o.Resource.Consumer + "/" + o.Resource.Name
+	if o.Resource.Name == "signal at" {
+		o.Version.Kind = idem.Moment
+	}
+	if rapid.Bool().Draw(t, "tells no version") {
+		o.Version = idem.Version{}
+		return words
+	}
+	return fmt.Sprintf("%s version %d.%d kind %d", words, o.Version.Epoch, o.Version.Value, o.Version.Kind)
 }
 
 // repeat carries out an earlier command once more, with the same identity.
@@ -164,14 +181,14 @@ func (m *model) complete(t *rapid.T) {
 		AllowUnknown: rapid.Bool().Draw(t, "allow unknown"),
 	}
 	if v := rapid.Int64Range(0, 12).Draw(t, "applied version"); v > 8 {
-		c.Applied = &idem.Version{Kind: idem.Sequence, Value: v - 8}
+		c.Applied = &idem.Version{Kind: rapid.SampledFrom([]idem.VersionKind{idem.Sequence, idem.Sequence, idem.Moment}).Draw(t, "applied kind"), Value: v - 8}
 	}
 	text = fmt.Sprintf("complete %s with %q", text, c.Result)
 	if c.AllowUnknown {
 		text += ", unknown effects allowed"
 	}
 	if c.Applied != nil {
-		text += fmt.Sprintf(", applied version %d", c.Applied.Value)
+		text += fmt.Sprintf(", applied version %d kind %d", c.Applied.Value, c.Applied.Kind)
 	}
 	m.do(key.ID(), text, func(sd *side) idem.Command {
 		own := c

@@ -16,7 +16,13 @@ import (
 
 // fences are the fields that hold fences: they differ in value, and what they stand for
 // is compared.
-var fences = map[string]bool{"Fence": true, "LaneFence": true, "OwnerFence": true}
+var fences = map[string]bool{"Fence": true, "LaneFence": true, "OwnerFence": true, "Covered": true}
+
+// isFence reports whether a field holds a fence.
+func isFence(of reflect.Value, field string) bool {
+	r, ok := reflect.TypeAssert[idem.Resource](of)
+	return fences[field] || ok && r.Mode == idem.Signal && field == "Start"
+}
 
 // ignored are the fields that backends may fill in as they like.
 var ignored = map[string]bool{"Now": true, "Deliveries": true, "LaneOwners": true}
@@ -117,7 +123,7 @@ func (c *comparison) fields(got, want reflect.Value) {
 		g, w := got.Field(i), want.Field(i)
 		c.inside(field.Name, func() {
 			switch {
-			case fences[field.Name]:
+			case isFence(want, field.Name):
 				if why := c.m.match(g.Int(), w.Int()); why != "" {
 					c.differ(fmt.Sprint(g.Int()), fmt.Sprintf("%d: %s", w.Int(), why))
 				}

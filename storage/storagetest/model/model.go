@@ -38,7 +38,7 @@ func property(tb testing.TB, h storagetest.Harness) func(*rapid.T) {
 	return func(t *rapid.T) {
 		m := newModel(tb, t, h)
 		t.Repeat(m.actions())
-		m.compareAll()
+		m.compareAll("at the end")
 	}
 }
 
@@ -73,6 +73,7 @@ type model struct {
 	granted     []idem.EventKey // the events of the grants
 	resources   []idem.ResourceKey
 	wide        []idem.EffectKey // effects that belong to no event
+	onlySignals bool             // of all orders
 	effects     map[idem.ID]bool // all that were named
 	effectKeys  map[idem.ID]idem.EffectKey
 	claimants   []string
@@ -107,7 +108,7 @@ func newModel(tb testing.TB, t *rapid.T, h storagetest.Harness) *model {
 	}
 	for c := range 2 {
 		consumer := fmt.Sprint("c", c)
-		for _, name := range []string{"latest", "moment", "seq"} {
+		for _, name := range []string{"latest", "moment", "seq", "signal", "signal at"} {
 			key := idem.ResourceKey{Namespace: m.ns, Consumer: consumer, Type: "order", Name: name}
 			m.resources = append(m.resources, key)
 			m.names[key.ID()] = consumer + "/" + name
@@ -117,6 +118,9 @@ func newModel(tb testing.TB, t *rapid.T, h storagetest.Harness) *model {
 	m.wide = append(m.wide, idem.EffectKey{Scope: idem.NamespaceScope, Namespace: m.ns, Key: "k"})
 	p := drawPolicy(t)
 	m.history = append(m.history, "policy: "+policyText(p))
+	if m.onlySignals = rapid.IntRange(0, 2).Draw(t, "only signals") == 2; m.onlySignals {
+		m.history = append(m.history, "all orders are signals")
+	}
 	storagetest.SetPolicy(t, m.ns, func(idem.EventKey, string) *idem.Policy { return p })
 	return m
 }
@@ -175,7 +179,10 @@ func (m *model) carryOut(subject idem.ID, text string, b build) {
 		m.fail(fmt.Sprintf("step %s: answered otherwise than by the rules (got %s):\n%s", text, short(got), diff))
 	}
 	m.remember(got, want)
-	if !subject.IsZero() {
+	switch a, ended := want.Answer.(*idem.EndAnswer); {
+	case ended && a.Event != nil && a.Event.Signals():
+		m.compareAll(text) // others may have ended with it
+	case !subject.IsZero():
 		m.compare(text, subject)
 	}
 }
@@ -229,10 +236,10 @@ func (m *model) compare(text string, id idem.ID) {
 	}
 }
 
-func (m *model) compareAll() {
+func (m *model) compareAll(text string) {
 	m.t.Helper()
 	for _, key := range m.events {
-		m.compare("at the end", key.ID())
+		m.compare(text, key.ID())
 	}
 }
 

@@ -34,6 +34,7 @@ func TestFindsFaults(t *testing.T) {
 		{"NoFenceTest", withoutFenceTest, "complete grant"},
 		{"NoIdentity", withoutIdentity, "claim"},
 		{"SweepsTheLiving", sweepsTheLiving, "settle"},
+		{"ForgetsWhatWasFetched", withoutFetched, "complete grant"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := storagetest.Memory(t)
@@ -89,18 +90,36 @@ func withoutFenceTest(h storagetest.Harness, c idem.Command) idem.Command {
 	if !ok {
 		return c
 	}
-	found, err := h.Backend().List(context.Background(), storage.ListQuery{
-		Namespace: done.Token.Namespace, States: []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.Held}, Limit: storage.MaxListed,
-	})
-	if err != nil {
-		return c
-	}
-	for _, v := range found.Views {
-		if v.Event.ID() == done.Token.Event {
-			done.Token.Fence, done.Token.Nonce = v.Event.Fence, v.Event.Nonce
-		}
+	if e := unfinished(h, &done.Token); e != nil {
+		done.Token.Fence, done.Token.Nonce = e.Fence, e.Nonce
 	}
 	return done
+}
+
+// unfinished is the record of a token's event, nil where it is finished.
+func unfinished(h storagetest.Harness, t *idem.Token) *idem.Event {
+	found, err := h.Backend().List(context.Background(), storage.ListQuery{
+		Namespace: t.Namespace, States: []idem.State{idem.Received, idem.Processing, idem.FailedRetryable, idem.Held}, Limit: storage.MaxListed,
+	})
+	if err != nil {
+		return nil
+	}
+	for _, v := range found.Views {
+		if v.Event.ID() == t.Event {
+			return v.Event
+		}
+	}
+	return nil
+}
+
+// withoutFetched completes signals as if nothing had been said of what was fetched.
+func withoutFetched(h storagetest.Harness, c idem.Command) idem.Command {
+	if done, ok := c.(*idem.Complete); ok && done.Applied != nil {
+		if e := unfinished(h, &done.Token); e != nil && e.Signals() {
+			done.Applied = nil
+		}
+	}
+	return c
 }
 
 // withoutIdentity takes each claim for one of a new claimant.
