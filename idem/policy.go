@@ -36,6 +36,8 @@ type Policy struct {
 	EffectLease time.Duration
 	OnUnknown   OnUnknown
 
+	StuckAfter time.Duration // how long an event stands still before it counts as stuck
+
 	// How long is remembered what is over. Zero: for ever.
 	KeepEvents   time.Duration // finished events and what hangs on them, since their end
 	KeepPayloads time.Duration // of finished events, since they were received
@@ -91,6 +93,8 @@ const day = 24 * time.Hour
 const (
 	MinLease        = time.Second
 	MaxLeaseCeiling = 12 * time.Hour
+	MinStuck        = time.Second
+	MaxStuck        = 31 * day
 	MaxReentries    = 3
 	MaxEffects      = 256
 	MaxEffectBytes  = 256 << 10
@@ -115,7 +119,8 @@ func DefaultPolicy() *Policy {
 		Dead:          DeadHold,
 		EffectLease:   60 * time.Second,
 		OnUnknown:     UnknownHold, // money waits for a person
-		KeepEvents:    35 * day,    // longer than the longest resend, with some days to spare
+		StuckAfter:    15 * time.Minute,
+		KeepEvents:    35 * day, // longer than the longest resend, with some days to spare
 		KeepPayloads:  14 * day,
 		Resend:        30 * day, // Adyen's, the longest known
 	}

@@ -100,6 +100,29 @@ func (b *Rulebook) Longest(keep func(*Policy) time.Duration) time.Duration {
 	return longest
 }
 
+// Ranked is the rules of all namespaces that say something about a setting, for each
+// namespace the more specific ones first: the first one that matches an event is the one
+// that holds for it.
+func (b *Rulebook) Ranked(setting string) []NamespaceRule {
+	var out []NamespaceRule
+	for _, namespace := range slices.Sorted(maps.Keys(b.namespaces)) {
+		for _, r := range slices.Backward(b.namespaces[namespace].ranked) {
+			if _, says := r.Set[setting]; says {
+				// Alone, over the defaults, which is what it says about the setting.
+				out = append(out, NamespaceRule{namespace, r, resolve([]Rule{r}, r.key(), 0, nil)})
+			}
+		}
+	}
+	return out
+}
+
+// NamespaceRule is a rule of a namespace, and the policy that it makes by itself.
+type NamespaceRule struct {
+	Namespace string
+	Rule      Rule
+	Policy    *Policy
+}
+
 // Effective is a setting as it holds for an event.
 type Effective struct {
 	Setting *Setting

@@ -120,6 +120,8 @@ var Settings = []*Setting{
 		"how long one try of a side effect may take before its outcome is unknown, where the caller names no length", "as the lease"),
 	choice("effect_on_unknown", func(p *Policy) *OnUnknown { return &p.OnUnknown }, words[OnUnknown]{{UnknownHold, "hold"}, {UnknownRetry, "retry"}},
 		"what becomes of a side effect whose outcome is unknown, where its first caller does not say", "money waits for a person"),
+	span("stuck_after", func(p *Policy) *time.Duration { return &p.StuckAfter }, MinStuck, MaxStuck, "",
+		"how long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it waits for another one, it is held or blocked", "a deployment, a restart or a provider's next delivery comes sooner"),
 
 	span("retain_events", func(p *Policy) *time.Duration { return &p.KeepEvents }, time.Minute, maxKeep, forever,
 		"how long a finished event is remembered, with its attempts, deliveries and results, since it ended; one that waits for a person is kept until somebody has acted", "longer than the longest resend, with some days to spare"),

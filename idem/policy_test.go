@@ -101,6 +101,7 @@ func TestSettingLimits(t *testing.T) {
 		{"backoff_factor", []string{"1", "1.5", "100"}, []string{"0.9", "100.1", "NaN", "inf"}, "1 to 100"},
 		{"backoff_cap", []string{"1ms", "30d"}, []string{"30d1s", "1us"}, "1ms to 30d"},
 		{"stale_claim", []string{"hold", "reclaim"}, []string{"HOLD", "drop"}, "reclaim, hold"},
+		{"stuck_after", []string{"1s", "31d", "15m"}, []string{"999ms", "31d1s", "0s", "forever"}, "1s to 31d"},
 		{"retain_events", []string{"forever", "1m", "36500d", "1d12h"}, []string{"59s", "36501d"}, "or forever"},
 		{"sequence_start", []string{"first_seen", "1", "9223372036854775807"}, []string{"-1", "9223372036854775808", "first"}, "or first_seen"},
 		{"self_origins", []string{`[]`, `["a","b"]`}, []string{`["a",""]`, `"a"`, `[1]`, `["` + strings.Repeat("x", 513) + `"]`}, ""},
@@ -188,6 +189,43 @@ func TestTheMostSpecificPolicyWins(t *testing.T) {
 				if e := explained[i]; e.Value != want || (e.From == nil) != (from == nil) || (from != nil && !reflect.DeepEqual(*e.From, *from)) {
 					t.Fatalf("%v of %v is explained by %v with %s", s, event, e.From, e.Value)
 				}
+			}
+		}
+	})
+}
+
+// Whoever cannot ask for the policy of each event, since there are too many, takes the first
+// of the ranked rules that matches: it says what the policy says.
+func TestTheFirstRankedRuleThatMatchesHolds(t *testing.T) {
+	t.Parallel()
+	names := rapid.SampledFrom([]string{"", "", "a", "b"})
+	rapid.Check(t, func(t *rapid.T) {
+		book := idem.NewRulebook()
+		for _, ns := range []string{"ns", "other"} {
+			rules := map[[3]string]idem.Rule{}
+			for range rapid.IntRange(0, 8).Draw(t, "rules") {
+				r := idem.Rule{Consumer: names.Draw(t, "consumer"), Source: names.Draw(t, "source"), Type: names.Draw(t, "type"), Set: map[string]string{"max_attempts": "3"}}
+				if rapid.Bool().Draw(t, "sets") {
+					r.Set["stuck_after"] = rapid.SampledFrom([]string{"1s", "1h", "2d"}).Draw(t, "stuck_after")
+				}
+				rules[[3]string{r.Consumer, r.Source, r.Type}] = r
+			}
+			book = book.With(ns, 1, slices.Collect(maps.Values(rules)))
+		}
+		ranked := book.Ranked("stuck_after")
+		for range 8 {
+			ns, event := rapid.SampledFrom([]string{"ns", "other", "none"}).Draw(t, "ns"), [3]string{names.Draw(t, "c"), names.Draw(t, "s"), names.Draw(t, "t")}
+			got := idem.DefaultPolicy().StuckAfter
+			for _, x := range ranked {
+				fits := func(part, of string) bool { return part == "" || part == of }
+				if x.Namespace == ns && fits(x.Rule.Consumer, event[0]) && fits(x.Rule.Source, event[1]) && fits(x.Rule.Type, event[2]) {
+					got = x.Policy.StuckAfter
+					break
+				}
+			}
+			want := book.Policy(idem.EventKey{EventRef: idem.EventRef{Namespace: ns, Source: event[1], EventID: "e"}, Consumer: event[0]}, event[2]).StuckAfter
+			if got != want {
+				t.Fatalf("%v of %s stands still for %v, its policy says %v", event, ns, got, want)
 			}
 		}
 	})

@@ -17,6 +17,11 @@ const acquireBytes = replyBytes - 64<<10
 
 // AcquireEvents implements the contract's method.
 func (s *idempotency) AcquireEvents(ctx context.Context, req *pb.AcquireEventsRequest) (*pb.AcquireEventsResponse, error) {
+	return s.acquireUntil(ctx, ctx, req)
+}
+
+// acquireUntil waits for events no longer than the second context lives.
+func (s *idempotency) acquireUntil(ctx, waits context.Context, req *pb.AcquireEventsRequest) (*pb.AcquireEventsResponse, error) {
 	if err := enter(ctx, req.GetNamespace(), "namespace"); err != nil {
 		return nil, err
 	}
@@ -25,7 +30,7 @@ func (s *idempotency) AcquireEvents(ctx context.Context, req *pb.AcquireEventsRe
 		return nil, err
 	}
 	started := time.Now()
-	got, err := s.acquire(ctx, req)
+	got, err := s.acquire(ctx, waits, req)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +38,10 @@ func (s *idempotency) AcquireEvents(ctx context.Context, req *pb.AcquireEventsRe
 }
 
 // acquire waits for events until the server stops: then the caller goes on elsewhere.
-func (s *idempotency) acquire(ctx context.Context, req *pb.AcquireEventsRequest) ([]storage.Acquired, error) {
+func (s *idempotency) acquire(ctx, waits context.Context, req *pb.AcquireEventsRequest) ([]storage.Acquired, error) {
 	wctx, cancel := s.drain.during(ctx)
 	defer cancel()
+	defer context.AfterFunc(waits, cancel)()
 	got, err := s.store.Acquire(wctx, storage.AcquireQuery{
 		Group:    storage.Group{Namespace: req.GetNamespace(), Consumer: req.GetConsumer()},
 		Claimant: req.GetClaimant(), Holder: identityOf(ctx).Name(), Lease: req.GetLease().AsDuration(),

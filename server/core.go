@@ -66,7 +66,12 @@ func (c *core) claim(ctx context.Context, cmd *idem.Claim, wait time.Duration) (
 func (c *core) undelivered(ctx context.Context, e *idem.Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undeliveredTimeout)
 	defer cancel()
-	if res := c.store.Do(ctx, &idem.Release{Token: claimToken(e), Undelivered: true}); res.Err != nil {
+	c.unsent(ctx, claimToken(e))
+}
+
+// unsent gives back a grant whose answer never left the server.
+func (c *core) unsent(ctx context.Context, t idem.Token) {
+	if res := c.store.Do(ctx, &idem.Release{Token: t, Undelivered: true}); res.Err != nil {
 		c.log.WarnContext(ctx, "grant of a caller that has gone not given back, its lease will end it", "error", res.Err)
 	}
 }

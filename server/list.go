@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -16,10 +15,9 @@ import (
 )
 
 const (
-	defaultPage  = 50
-	defaultStuck = 15 * time.Minute
-	listedTries  = 8   // attempts that a list shows of one event
-	pageExtras   = 512 // bytes of a page beside its events
+	defaultPage = 50
+	listedTries = 8   // attempts that a list shows of one event
+	pageExtras  = 512 // bytes of a page beside its events
 )
 
 // unservedFilter says what a filter needs.
@@ -69,15 +67,11 @@ func listQuery(namespace string, f *pb.EventFilter) storage.ListQuery {
 	q := storage.ListQuery{
 		Namespace: namespace, Consumer: f.GetConsumer(), Source: f.GetSource(), Type: f.GetType(), Correlation: f.GetCorrelationId(),
 		ResourceType: f.GetResource().GetType(), ResourceID: f.GetResource().GetId(), ReplayFailed: f.GetReplayFailed(),
+		Stuck: f.GetStuck(), StuckAfter: f.GetStuckAfter().AsDuration(),
 		From: fromTime(f.GetFirstSeenFrom()), Until: fromTime(f.GetFirstSeenUntil()),
 	}
 	for _, st := range f.GetStates() {
 		q.States = append(q.States, idem.State(st)) //nolint:gosec // validated
-	}
-	if f.GetStuck() {
-		if q.Stuck = f.GetStuckAfter().AsDuration(); q.Stuck == 0 {
-			q.Stuck = defaultStuck
-		}
 	}
 	return q
 }
@@ -97,7 +91,7 @@ func fromTime(t *timestamppb.Timestamp) idem.Instant {
 func checkFilter(namespace string, f *pb.EventFilter) *refusal {
 	q := listQuery(namespace, f)
 	switch {
-	case f.GetStuckAfter() != nil && (f.GetStuckAfter().AsDuration() < time.Second || f.GetStuckAfter().AsDuration() > storage.ListRange):
+	case f.GetStuckAfter() != nil && (f.GetStuckAfter().AsDuration() < idem.MinStuck || f.GetStuckAfter().AsDuration() > idem.MaxStuck):
 		return invalid("filter.stuck_after", "value must be between 1 s and 31 days")
 	case f.GetStuckAfter() != nil && !f.GetStuck():
 		return invalid("filter.stuck_after", "value is only for stuck")

@@ -114,6 +114,7 @@ func TestListsAreServedByAnIndexOrRefused(t *testing.T) {
 		"a wide range":     {&pb.EventFilter{FirstSeenFrom: timestamppb.New(now.AsTime().Add(-32 * 24 * time.Hour)), FirstSeenUntil: now}, "filter"},
 		"an empty range":   {&pb.EventFilter{FirstSeenFrom: now, FirstSeenUntil: now}, "filter.first_seen_until"},
 		"a short patience": {&pb.EventFilter{Stuck: true, StuckAfter: durationpb.New(time.Millisecond)}, "filter.stuck_after"},
+		"a long patience":  {&pb.EventFilter{Stuck: true, StuckAfter: durationpb.New(31*24*time.Hour + time.Second)}, "filter.stuck_after"},
 		"an idle patience": {&pb.EventFilter{ReplayFailed: true, StuckAfter: durationpb.New(time.Hour)}, "filter.stuck_after"},
 		"no state":         {inStates(0), "filter.states[0]"},
 		"half a resource":  {&pb.EventFilter{Resource: &pb.Resource{Type: "order"}}, "filter.resource.id"},

@@ -33,6 +33,8 @@ func checkMeaning(msg proto.Message) *refusal {
 		return first(checkEvent(m.GetEvent()), checkOrdering(m.GetOrdering(), m.GetEvent()))
 	case *pb.AcquireEventsRequest:
 		return first(checkLease(m.GetLease()), checkWait(m.GetWait()))
+	case *pb.SubscribeRequest:
+		return checkLease(m.GetLease())
 	case *pb.CheckVersionRequest:
 		return checkVersionCall(m)
 	case *pb.RecordSideEffectRequest:

@@ -30,10 +30,12 @@ type session struct {
 	read   chan error    // the reader's end
 	stop   chan struct{} // closed: take no more commands
 
-	mu      sync.Mutex
-	workers int
-	stopped bool
-	busy    sync.WaitGroup
+	mu            sync.Mutex
+	workers       int
+	stopped       bool
+	leaving       bool // no more subscriptions
+	subscriptions map[uint64]*subscription
+	busy          sync.WaitGroup
 }
 
 // Session implements the contract's method.
@@ -43,7 +45,7 @@ func (s *idempotency) Session(stream pb.IdempotencyService_SessionServer) error 
 	x := &session{
 		s: s, stream: stream, ctx: ctx,
 		work: make(chan *pb.SessionRequest), out: make(chan *pb.SessionResponse, s.sessions.inFlight),
-		read: make(chan error, 1), stop: make(chan struct{}),
+		read: make(chan error, 1), stop: make(chan struct{}), subscriptions: map[uint64]*subscription{},
 	}
 	return x.serve(cancel)
 }
@@ -62,6 +64,7 @@ func (x *session) serve(cancel context.CancelCauseFunc) error {
 	go func() { x.read <- x.readAll() }()
 	err := x.untilRead()
 	x.takeNoMore()
+	x.endSubscriptions(sideClosed)
 	x.awaitWorkers(cancel)
 	close(x.out)
 	return errors.Join(err, <-written)
@@ -91,6 +94,7 @@ func (x *session) untilRead() error {
 	var end <-chan time.Time
 	leave := func(grace time.Duration, why string) {
 		x.send(&pb.SessionResponse{Result: &pb.SessionResponse_GoAway{GoAway: &pb.GoAway{Drain: durationpb.New(grace), Reason: why}}})
+		x.endSubscriptions(endReason(why))
 		end = time.After(grace)
 	}
 	stopping := x.s.drain.begun
@@ -122,7 +126,11 @@ func (x *session) readAll() error {
 		if err != nil {
 			return err
 		}
-		if !x.hand(req) {
+		take := x.hand
+		if controls(req) {
+			take = x.control
+		}
+		if !take(req) {
 			return nil
 		}
 	}
@@ -180,12 +188,16 @@ func (x *session) worker(req *pb.SessionRequest) {
 func (x *session) send(r *pb.SessionResponse) { x.out <- r }
 
 // write sends answers. The transport puts those that are ready together into one
-// write. After a failure it goes on taking them, so that no worker waits.
+// write. After a failure it goes on taking them, so that no worker waits; what was to be
+// pushed is given back.
 func (x *session) write() error {
 	var failed error
 	for r := range x.out {
 		if failed == nil {
 			failed = x.stream.Send(r)
+		}
+		if failed != nil && r.GetAcquireEvents().GetBatch() > 0 {
+			x.s.giveBack(x.ctx, r.GetAcquireEvents().GetEvents())
 		}
 	}
 	return failed

@@ -13,7 +13,14 @@ import (
 )
 
 // answer carries out one command of a session as its unary method would.
-func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp *pb.SessionResponse) {
+func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) *pb.SessionResponse {
+	return s.carryOut(ctx, req, s.dispatch)
+}
+
+// carryOut authorises and bounds a command, has it done, and reports what became of it.
+func (s *idempotency) carryOut(
+	ctx context.Context, req *pb.SessionRequest, do func(context.Context, []mark, *pb.SessionRequest, *pb.SessionResponse) error,
+) (resp *pb.SessionResponse) {
 	started := time.Now()
 	resp = &pb.SessionResponse{Correlation: req.GetCorrelation()}
 	defer func() {
@@ -30,7 +37,7 @@ func (s *idempotency) answer(ctx context.Context, req *pb.SessionRequest) (resp 
 		endCall(span, err)
 		s.meters.called(ctx, method, roadSession, err, time.Since(started))
 	}()
-	if err = s.command(ctx, req, resp); err != nil {
+	if err = s.command(ctx, req, resp, do); err != nil {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStreamOver) {
 			err = errStreamOver
 		}
@@ -69,8 +76,10 @@ func commandMethod(req *pb.SessionRequest) string {
 	return noCommand
 }
 
-// command authorises and bounds a command, and sends it on its road.
-func (s *idempotency) command(ctx context.Context, req *pb.SessionRequest, resp *pb.SessionResponse) error {
+// command authorises and bounds a command, and has it done.
+func (s *idempotency) command(
+	ctx context.Context, req *pb.SessionRequest, resp *pb.SessionResponse, do func(context.Context, []mark, *pb.SessionRequest, *pb.SessionResponse) error,
+) error {
 	outer := marksOf(req)
 	if req.GetCommand() == nil {
 		if r := refuseMarks(outer, ""); r != nil {
@@ -93,7 +102,7 @@ func (s *idempotency) command(ctx context.Context, req *pb.SessionRequest, resp 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return s.dispatch(ctx, outer, req, resp)
+	return do(ctx, outer, req, resp)
 }
 
 func checkFrame(req *pb.SessionRequest) error {

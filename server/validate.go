@@ -23,6 +23,7 @@ var compiledRules = sync.OnceValues(func() (protovalidate.Validator, error) {
 		&pb.FailEventRequest{}, &pb.ExtendClaimRequest{}, &pb.ReleaseClaimRequest{}, &pb.CheckVersionRequest{},
 		&pb.RecordSideEffectRequest{}, &pb.GetEventRequest{}, &pb.GetServerInfoRequest{}, &pb.GetPoliciesRequest{}, &pb.ApplyPoliciesRequest{},
 		&pb.ReceiveEventRequest{}, &pb.ReceiveEventsRequest{}, &pb.ReceiveItem{}, &pb.AcquireEventsRequest{},
+		&pb.SubscribeRequest{}, &pb.AddCreditRequest{}, &pb.UnsubscribeRequest{},
 		&pb.GetClockRequest{}, &pb.AdvanceClockRequest{}, &pb.SetClockRequest{},
 	))
 })

@@ -18,7 +18,8 @@ type ListQuery struct {
 	Type      string
 
 	States       []idem.State  // as settled; any of these
-	Stuck        time.Duration // only what has stood still for this long and needs somebody from outside; 0: off
+	Stuck        bool          // only what has stood still and needs somebody from outside
+	StuckAfter   time.Duration // ... for this long; 0: for as long as the event's policy says
 	ReplayFailed bool          // only what was replayed without success, and is what it was before
 
 	ResourceType string
@@ -76,7 +77,7 @@ func (q *ListQuery) Way() ListWay {
 	switch {
 	case q.Correlation != "" || q.ResourceType != "" || q.ResourceID != "":
 		return ByTerm
-	case q.Stuck > 0 || q.ReplayFailed || len(q.States) > 0 && q.unfinished():
+	case q.Stuck || q.ReplayFailed || len(q.States) > 0 && q.unfinished():
 		return ByUnfinished
 	case q.From != 0 && q.Until > q.From && q.Until.Sub(q.From) <= ListRange:
 		return ByFirstSeenAt
@@ -95,7 +96,7 @@ func (q *ListQuery) Scanned() (states []idem.State, over bool) {
 	switch {
 	case q.ReplayFailed:
 		states = append(slices.Clone(unfinishedStates), idem.Processed, idem.IgnoredStale, idem.IgnoredSelf)
-	case q.Stuck > 0:
+	case q.Stuck:
 		states = slices.Clone(standing)
 	default:
 		return q.States, !slices.Contains(q.States, idem.Processing)
@@ -106,8 +107,9 @@ func (q *ListQuery) Scanned() (states []idem.State, over bool) {
 	return states, !slices.Contains(states, idem.Processing)
 }
 
-// Matches reports whether a view, its record settled, is asked for.
-func (q *ListQuery) Matches(v *View) bool {
+// Matches reports whether a view, its record settled, is asked for, where the policy is
+// the one for its event.
+func (q *ListQuery) Matches(v *View, p *idem.Policy) bool {
 	e := v.Event
 	switch {
 	case e.Key.Namespace != q.Namespace,
@@ -123,7 +125,7 @@ func (q *ListQuery) Matches(v *View) bool {
 		q.Correlation != "" && e.Facts.Correlation != q.Correlation,
 		(q.ResourceType != "" || q.ResourceID != "") && !about(e, q.ResourceType, q.ResourceID),
 		q.ReplayFailed && !e.ReplayFailed,
-		q.Stuck > 0 && !v.Stuck(q.Stuck):
+		q.Stuck && !v.Stuck(cmp.Or(q.StuckAfter, p.StuckAfter)):
 		return false
 	default:
 		return true

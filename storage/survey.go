@@ -22,5 +22,5 @@ type Backlog struct {
 	State               idem.State
 	Events              int64
 	Oldest              time.Duration // in this state
-	Stuck               int64         // of them, those that could have been claimed for a quarter of an hour
+	Stuck               int64         // of them, those that could have been claimed for longer than their policy allows (stuck_after)
 }

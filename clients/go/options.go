@@ -85,7 +85,7 @@ func WithMaxRepeats(n int) Option { return func(c *config) { c.repeats = n } }
 func WithEndTimeout(d time.Duration) Option { return func(c *config) { c.end = d } }
 
 // WithSession sends all commands over one stream instead of one call each; see [Session],
-// which is experimental. Call options are ignored then.
+// which is experimental. Call options are ignored then. A [Worker] has events pushed over it.
 func WithSession() Option { return func(c *config) { c.session = true } }
 
 // WithTraceContext says in which trace a command of a session belongs: the W3C traceparent of

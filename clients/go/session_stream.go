@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,20 +28,22 @@ type stream struct {
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]chan answer
-	leaving bool // takes no new commands
-	over    bool // answers none
+	pushing map[uint64]chan answer // of subscriptions
+	leaving bool                   // takes no new commands
+	over    bool                   // answers none
 }
 
 // answer is what became of a command.
 type answer struct {
 	resp *pb.SessionResponse
 	err  error
+	at   time.Time // when it arrived
 }
 
 func newStream(rpc pb.IdempotencyService_SessionClient, cancel context.CancelFunc) *stream {
 	return &stream{
 		rpc: rpc, cancel: cancel, out: make(chan *pb.SessionRequest, sendAhead), left: make(chan struct{}), ended: make(chan struct{}),
-		waiting: map[uint64]chan answer{},
+		waiting: map[uint64]chan answer{}, pushing: map[uint64]chan answer{},
 	}
 }
 
@@ -119,15 +122,27 @@ func (x *stream) receive() error {
 			x.leave()
 			continue
 		}
-		x.mu.Lock()
-		got := x.waiting[resp.GetCorrelation()]
-		delete(x.waiting, resp.GetCorrelation())
-		x.closeIfIdle()
-		x.mu.Unlock()
-		if got != nil {
-			got <- answer{resp: resp}
+		if got := x.whose(resp); got != nil {
+			got <- answer{resp: resp, at: time.Now()}
 		}
 	}
+}
+
+// whose is where an answer is waited for, nil for nowhere any more.
+func (x *stream) whose(resp *pb.SessionResponse) chan<- answer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	number := resp.GetCorrelation()
+	if got := x.pushing[number]; got != nil {
+		if resp.GetAcquireEvents() == nil { // the last one
+			delete(x.pushing, number)
+		}
+		return got
+	}
+	got := x.waiting[number]
+	delete(x.waiting, number)
+	x.closeIfIdle()
+	return got
 }
 
 // leave takes no more commands. The stream ends when those that were sent are answered.
@@ -140,14 +155,18 @@ func (x *stream) leave() {
 	}
 }
 
-// closeIfIdle closes the sending side of a stream that is left and owes no answer. The
-// caller holds the lock.
+// closeIfIdle closes the sending side of a stream that is left and owes no answer. That
+// ends subscriptions, too; where the server does not say so in time, the stream is given up,
+// so that they go on over another one. The caller holds the lock.
 func (x *stream) closeIfIdle() {
 	if x.leaving && len(x.waiting) == 0 {
 		select {
 		case <-x.left:
 		default:
 			close(x.left)
+			if len(x.pushing) > 0 {
+				time.AfterFunc(closeTimeout, x.cancel)
+			}
 		}
 	}
 }
@@ -167,6 +186,10 @@ func (x *stream) end(err error) {
 	x.over = true
 	for correlation, got := range x.waiting {
 		delete(x.waiting, correlation)
+		got <- answer{err: moved(err)}
+	}
+	for number, got := range x.pushing {
+		delete(x.pushing, number)
 		got <- answer{err: moved(err)}
 	}
 }

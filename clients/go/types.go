@@ -36,6 +36,8 @@ type (
 	ClaimOutcome = pb.ClaimOutcome
 	// EventState is the state of an event for one consumer.
 	EventState = pb.EventState
+	// SubscribeRequest says what a [Subscription] has pushed.
+	SubscribeRequest = pb.SubscribeRequest
 	// SessionRequest is one command of a [Session].
 	SessionRequest = pb.SessionRequest
 	// SessionResponse is the answer to it.

@@ -102,6 +102,9 @@ func (c *Client) Worker(handle Handler, opts ...WorkerOption) *Worker {
 // [Client.Process] does; see [Handler]. A handler that panics has failed, and ends the
 // program as a panic does.
 //
+// Over a session ([WithSession]) events are pushed as slots become free, where the server can
+// do that; else, and without one, the worker asks for them.
+//
 // When the service cannot be asked, the worker goes on trying. It returns an error only where
 // trying again cannot help, such as a token that is not known.
 func (w *Worker) Run(ctx context.Context) error {
@@ -113,7 +116,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	var running sync.WaitGroup
 	ended := w.report(ctx)
-	err := w.acquireUntil(ctx, free, func(claims []*Claim) {
+	acquire := w.acquireUntil
+	if w.client.session != nil {
+		acquire = w.subscribeUntil
+	}
+	err := acquire(ctx, free, func(claims []*Claim) {
 		for _, claim := range claims {
 			running.Go(func() {
 				defer func() { free <- struct{}{} }()
@@ -151,9 +158,14 @@ func (w *Worker) acquireUntil(ctx context.Context, free chan struct{}, begin fun
 			return err
 		}
 		failures++
-		w.client.cfg.log.LogAttrs(ctx, slog.LevelWarn, "events could not be acquired; the worker tries again", append(w.names(), slog.Any("error", err))...)
-		pause(ctx, min(firstWorkerPause<<min(failures, 10), maxWorkerPause))
+		w.failed(ctx, err, failures)
 	}
+}
+
+// failed tells that events could not be acquired, and waits before the next try.
+func (w *Worker) failed(ctx context.Context, err error, failures int) {
+	w.client.cfg.log.LogAttrs(ctx, slog.LevelWarn, "events could not be acquired; the worker tries again", append(w.names(), slog.Any("error", err))...)
+	pause(ctx, min(firstWorkerPause<<min(failures, 10), maxWorkerPause))
 }
 
 // takeSlots waits for a free slot, and takes all that are free, up to what one call may ask
@@ -193,13 +205,17 @@ func (w *Worker) acquire(ctx context.Context, n int) ([]*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
-	claims := make([]*Claim, len(resp.GetEvents()))
-	for i, e := range resp.GetEvents() {
-		claims[i] = w.client.acquired(req, e, asked, now)
+	return w.claims(req, resp.GetEvents(), asked, time.Now()), nil
+}
+
+// claims are events that were acquired, to work with.
+func (w *Worker) claims(req *pb.AcquireEventsRequest, events []*AcquiredEvent, asked, answered time.Time) []*Claim {
+	claims := make([]*Claim, len(events))
+	for i, e := range events {
+		claims[i] = w.client.acquired(req, e, asked, answered)
 	}
 	w.count(func(t *tally) { t.acquired += len(claims) })
-	return claims, nil
+	return claims
 }
 
 // acquired is a claim to work with. How much of the call's time was waiting nobody knows: the

@@ -70,9 +70,19 @@ func (f *filterConfig) settings() settings {
 		{flag: "from", arg: "TIME", set: moment(&f.from), doc: "Only first delivered at this time or later: such as 2026-01-31T15:04:05Z, or 2h for two hours ago."},
 		{flag: "until", arg: "TIME", set: moment(&f.until), doc: "Only first delivered before this time."},
 		{flag: "stuck", set: toggle(&f.stuck), doc: "Only what stands still: held, blocked, waiting, or due without anybody coming."},
-		{flag: "stuck-after", arg: "TIME", def: "15m", set: duration(&f.stuckAfter, time.Second), doc: "How long something stands still before it is stuck."},
+		{flag: "stuck-after", arg: "TIME", set: patience(&f.stuckAfter), doc: "How long something stands still before it is stuck. Without it the policies decide (stuck_after, by default 15m)."},
 		{flag: "replay-failed", set: toggle(&f.replayFailed), doc: "Only what was replayed without success."},
 	}...)
+}
+
+// patience is a time of the contract's limits; empty is none.
+func patience(v *time.Duration) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return nil
+		}
+		return duration(v, time.Second)(s)
+	}
 }
 
 // moment is a time, or how long ago it is; empty is none.
@@ -103,7 +113,7 @@ func (f *filterConfig) filter() (*pb.EventFilter, error) {
 	if f.resourceType != "" || f.resourceID != "" {
 		x.Resource = &pb.Resource{Type: f.resourceType, Id: f.resourceID}
 	}
-	if f.stuck {
+	if f.stuckAfter != 0 {
 		x.StuckAfter = durationpb.New(f.stuckAfter)
 	}
 	states := f.states

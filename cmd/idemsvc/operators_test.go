@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,17 @@ func TestOperatorsAtTheCommandLine(t *testing.T) {
 	runs(exitOK, "More than 2 events dead lettered or failed terminal in dev", "dead-letters", "--limit", "2")
 	runs(exitOK, "4 events", "list")
 	runs(exitOK, "1 event stuck", "list", "--stuck", "--stuck-after", "1h")
+	runs(exitOK, "1 event stuck", "list", "--stuck")
+	patient := filepath.Join(t.TempDir(), "patient.yaml")
+	if err := os.WriteFile(patient, []byte("policies:\n  - match: {type: invoice.paid}\n    stuck_after: 1d\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := idemsvcRun(t, vars, "policy", "apply", patient); o.code != exitOK {
+		t.Fatalf("%+v", o)
+	}
+	runs(exitOK, "No event stuck", "list", "--stuck")
+	runs(exitOK, "1 event stuck", "list", "--stuck", "--stuck-after", "1h")
+	runs(exitUsage, "", "list", "--stuck", "--stuck-after", "10ms")
 	runs(exitOK, "4 events of type invoice.paid, first delivered", "list", "--from", "1h", "--until", "-24h", "--type", "invoice.paid")
 	if out := runs(exitFailed, "", "list", "--from", "1h"); !strings.Contains(out, "first_seen_until") {
 		t.Errorf("%s", out)

@@ -78,6 +78,7 @@ policies:
   - match: {source: adyen}
     tie_instant: &tie hold
     tie_sequence: *tie
+    stuck_after: 32d
 `
 	_, err := policyfile.Read(strings.NewReader(bad))
 	problems, ok := errors.AsType[policyfile.Problems](err)
@@ -103,6 +104,7 @@ policies:
 		{15, "signature: a value is missing: learned, optional, required"},
 		{16, "a policy is no mapping"},
 		{19, "tie_sequence: a value is missing"},
+		{20, "stuck_after: 32d is not from 1s to 31d"},
 	}
 	found := map[int]string{}
 	for _, p := range problems {

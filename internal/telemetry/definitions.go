@@ -79,7 +79,7 @@ var (
 	}
 	Stuck = &Metric{
 		Name: "idemsvc.events.stuck", Kind: KindGauge, Unit: "{event}",
-		Text:   "Events that could be claimed for fifteen minutes and were not: received or due again, or their owner has vanished. Take the maximum of the replicas.",
+		Text:   "Events that could be claimed for longer than their policy allows (stuck_after, by default 15 minutes) and were not: received or due again, or their owner has vanished. Take the maximum of the replicas.",
 		Labels: []Label{byNamespace, byConsumer},
 	}
 	LookupLag = &Metric{

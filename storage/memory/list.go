@@ -41,7 +41,7 @@ func (s *Store) List(ctx context.Context, q storage.ListQuery) (storage.Listed, 
 				continue
 			}
 		}
-		if at := s.cursor(e, way); q.After.Before(at) && q.Matches(&v) {
+		if at := s.cursor(e, way); q.After.Before(at) && q.Matches(&v, s.policyOfEvent(e)) {
 			places = append(places, place{at, v})
 		}
 	}

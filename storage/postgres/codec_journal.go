@@ -98,6 +98,19 @@ func putEntry(w *tlv.Writer, n *idem.Entry, d *idem.Decision, lead idem.ID) {
 			g.Bool(4, e.Signals() && writeOf(n, d).Draw) // the head knows the fence
 		})
 	}
+	if o := writeOf(n, d); o != nil && reopens(n) { // its facts are in an entry that was read long ago
+		w.String(44, o.New.Facts.Type)
+	}
+}
+
+// reopens reports whether an entry is about an event that may have been over for good.
+func reopens(n *idem.Entry) bool {
+	switch n.From {
+	case idem.Processed, idem.IgnoredStale, idem.IgnoredSelf, idem.FailedTerminal:
+		return true
+	default:
+		return false
+	}
 }
 
 func putSubject(w *tlv.Writer, n *idem.Entry, d *idem.Decision) {
@@ -200,6 +213,7 @@ type journaled struct {
 	to      idem.State
 	due     idem.Instant // zero for never
 	terms   []int64
+	typ     string // of the event, where the entry tells it
 
 	lane      idem.ID // the resource that orders the event, zero for none
 	rankEpoch int64
@@ -273,6 +287,10 @@ func readEntry(at idem.Instant, r *tlv.Reader) (n journaled, lead idem.ID, err e
 			}
 		case 43:
 			n.readRank(f.Sub())
+		case 26:
+			n.typ = readType(f.Sub())
+		case 44:
+			n.typ = f.String()
 		}
 	}
 	if n.subject == idem.OnEvent && n.seq == 1 && namespace != "" {
@@ -297,6 +315,16 @@ func readTouched(r *tlv.Reader) (subject idem.Subject, id idem.ID) {
 		}
 	}
 	return subject, id
+}
+
+// readType reads the type of an event out of its facts.
+func readType(r *tlv.Reader) string {
+	for f, ok := r.Next(); ok && f.Tag <= 2; f, ok = r.Next() {
+		if f.Tag == 2 {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 func (n *journaled) readRank(r *tlv.Reader) {

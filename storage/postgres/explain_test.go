@@ -137,7 +137,7 @@ var lookups = []struct {
 	{"ListOfUnfinished", listOf(storage.ListQuery{States: []idem.State{idem.Held, idem.DeadLettered}})},
 	{"ListOfExpired", listOf(storage.ListQuery{States: []idem.State{idem.FailedRetryable}})},
 	{"ListOfUnfinishedOfConsumer", listOf(storage.ListQuery{States: []idem.State{idem.Held}, Consumer: "mailer", Source: "shop"})},
-	{"ListOfStuck", listOf(storage.ListQuery{Stuck: time.Microsecond})},
+	{"ListOfStuck", listOf(storage.ListQuery{Stuck: true, StuckAfter: time.Microsecond})},
 	{"ListOfResource", listOf(storage.ListQuery{ResourceType: "order", ResourceID: "r1"})},
 	{"ListOfCorrelation", listOf(storage.ListQuery{Correlation: "corr-1"})},
 	{"ListOfAnHour", listOf(storage.ListQuery{From: idem.InstantOf(time.Now().Add(-30 * time.Minute)), Until: idem.InstantOf(time.Now().Add(30 * time.Minute))})},

@@ -208,12 +208,16 @@ func queueLookups(b *pgx.Batch, entries []journaled) {
 func (f *following) queueUnfinished(b *pgx.Batch) {
 	last := map[idem.ID]*journaled{}
 	fresh := map[idem.ID]bool{} // begun in this step: not in the list yet
+	typ := map[idem.ID]string{}
 	for i := range f.entries {
 		n := &f.entries[i]
 		if n.subject != idem.OnEvent || n.kind == idem.EntryLateReport { // which changes nothing
 			continue
 		}
 		fresh[n.id] = fresh[n.id] || n.seq == 1
+		if n.typ != "" {
+			typ[n.id] = n.typ
+		}
 		if l := last[n.id]; l == nil || l.before(n) {
 			last[n.id] = n
 		}
@@ -224,7 +228,7 @@ func (f *following) queueUnfinished(b *pgx.Batch) {
 	for id, n := range last {
 		switch {
 		case !over(n):
-			open.add(id, n)
+			open.add(id, n, typ[id])
 		case !fresh[id]:
 			overID, overSeq = append(overID, id), append(overSeq, n.seq)
 		}

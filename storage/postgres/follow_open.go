@@ -53,11 +53,12 @@ type openCols struct {
 	due, ready, blocked  []*time.Time
 	lane                 []*[16]byte
 	rankEpoch, rankValue []int64
+	typ                  []*string // nil: as it is known already
 
 	some bool // at least one could be granted, now or later
 }
 
-func (c *openCols) add(id idem.ID, n *journaled) {
+func (c *openCols) add(id idem.ID, n *journaled, typ string) {
 	var ready, blocked idem.Instant
 	if n.to == idem.Received || n.to == idem.FailedRetryable {
 		ready = n.due
@@ -76,8 +77,9 @@ func (c *openCols) add(id idem.ID, n *journaled) {
 	c.lane = append(c.lane, nullID(n.lane))
 	c.rankEpoch = append(c.rankEpoch, n.rankEpoch)
 	c.rankValue = append(c.rankValue, n.rankValue)
+	c.typ = append(c.typ, nullText(typ))
 }
 
 func (c *openCols) args() []any {
-	return []any{c.id, c.seq, c.state, c.at, c.due, c.ready, c.blocked, c.lane, c.rankEpoch, c.rankValue}
+	return []any{c.id, c.seq, c.state, c.at, c.due, c.ready, c.blocked, c.lane, c.rankEpoch, c.rankValue, c.typ}
 }

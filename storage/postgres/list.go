@@ -192,8 +192,9 @@ func (s *Store) listed(ctx context.Context, q *storage.ListQuery, places []place
 		if e == nil {
 			continue // purged, or a side effect that was begun without an event
 		}
-		v := storage.View{Event: idem.Settled(e, now, s.policies(e.Key, e.Facts.Type)), Now: now, Since: p.since, Damaged: damaged[p.ID]}
-		if !q.Matches(&v) {
+		policy := s.policies(e.Key, e.Facts.Type)
+		v := storage.View{Event: idem.Settled(e, now, policy), Now: now, Since: p.since, Damaged: damaged[p.ID]}
+		if !q.Matches(&v, policy) {
 			continue
 		}
 		events, kept = append(events, e), append(kept, p)

@@ -169,16 +169,29 @@ func listStuck(s *site) {
 	s.grant("resting").fail(idem.Retryable)
 	s.grant("failed").fail(idem.Retryable)
 	s.h.Due(s.T, s.key("failed").ID())
+	s.grant("paid", eventType("paid")).fail(idem.Retryable)
+	s.h.Due(s.T, s.key("paid").ID())
 	s.settle(s.key("held").ID())
-	s.listed("at once", storage.ListQuery{Stuck: time.Hour})
-	for _, name := range []string{"waits", "held", "failed"} {
+	s.listed("at once", storage.ListQuery{Stuck: true, StuckAfter: time.Hour})
+	for _, name := range []string{"waits", "held", "failed", "paid"} {
 		s.h.Later(s.T, s.key(name).ID(), 2*time.Hour)
 	}
-	s.listed("after two hours", storage.ListQuery{Stuck: time.Hour}, "waits", "held", "failed")
-	s.listed("after less than three", storage.ListQuery{Stuck: 3 * time.Hour})
-	s.listed("of a state", storage.ListQuery{Stuck: time.Hour, States: []idem.State{idem.Received}}, "waits")
+	s.listed("after two hours", storage.ListQuery{Stuck: true, StuckAfter: time.Hour}, "waits", "held", "failed", "paid")
+	s.listed("after less than three", storage.ListQuery{Stuck: true, StuckAfter: 3 * time.Hour})
+	s.listed("of a state", storage.ListQuery{Stuck: true, StuckAfter: time.Hour, States: []idem.State{idem.Received}}, "waits")
 
-	v := s.pages(storage.ListQuery{Stuck: time.Hour, States: []idem.State{idem.Received}})[0]
+	// Where the question says nothing, the policy of each event does.
+	s.listed("by default", storage.ListQuery{Stuck: true}, "waits", "held", "failed", "paid")
+	s.policies(func(eventType string, p *idem.Policy) {
+		p.StuckAfter = 3 * time.Hour
+		if eventType == "paid" {
+			p.StuckAfter = time.Hour
+		}
+	})
+	s.listed("by policy", storage.ListQuery{Stuck: true}, "paid")
+	s.listed("whatever the policy says", storage.ListQuery{Stuck: true, StuckAfter: 2 * time.Hour}, "waits", "held", "failed", "paid")
+
+	v := s.pages(storage.ListQuery{Stuck: true, StuckAfter: time.Hour, States: []idem.State{idem.Received}})[0]
 	equal(s, "waits for", v.Event.Waiting.Kind, idem.WaitingLane)
 	equal(s, "in the way", v.LaneOwners[v.Event.Waiting.Event], s.key("owner"))
 	if d := v.Now.Sub(v.Event.WaitingSince); d < 2*time.Hour || d > 3*time.Hour {

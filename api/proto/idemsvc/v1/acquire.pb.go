@@ -132,7 +132,11 @@ func (x *AcquireEventsRequest) GetWantPayload() bool {
 type AcquireEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events, those that are due for longest first.
-	Events        []*AcquiredEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*AcquiredEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+	Claimant string `protobuf:"bytes,2,opt,name=claimant,proto3" json:"claimant,omitempty"`
+	// The number of the batch within its subscription, from 1. Else 0.
+	Batch         uint64 `protobuf:"varint,3,opt,name=batch,proto3" json:"batch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +176,20 @@ func (x *AcquireEventsResponse) GetEvents() []*AcquiredEvent {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *AcquireEventsResponse) GetClaimant() string {
+	if x != nil {
+		return x.Claimant
+	}
+	return ""
+}
+
+func (x *AcquireEventsResponse) GetBatch() uint64 {
+	if x != nil {
+		return x.Batch
+	}
+	return 0
 }
 
 // AcquiredEvent is an event that is the caller's to process, until its claim ends.
@@ -288,9 +306,11 @@ const file_idemsvc_v1_acquire_proto_rawDesc = "" +
 	"max_events\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01R\tmaxEvents\x12-\n" +
 	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12/\n" +
 	"\x05lease\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12!\n" +
-	"\fwant_payload\x18\a \x01(\bR\vwantPayload\"J\n" +
+	"\fwant_payload\x18\a \x01(\bR\vwantPayload\"|\n" +
 	"\x15AcquireEventsResponse\x121\n" +
-	"\x06events\x18\x01 \x03(\v2\x19.idemsvc.v1.AcquiredEventR\x06events\"\xcb\x02\n" +
+	"\x06events\x18\x01 \x03(\v2\x19.idemsvc.v1.AcquiredEventR\x06events\x12\x1a\n" +
+	"\bclaimant\x18\x02 \x01(\tR\bclaimant\x12\x14\n" +
+	"\x05batch\x18\x03 \x01(\x04R\x05batch\"\xcb\x02\n" +
 	"\rAcquiredEvent\x12'\n" +
 	"\x05event\x18\x01 \x01(\v2\x11.idemsvc.v1.EventR\x05event\x12'\n" +
 	"\x05claim\x18\x02 \x01(\v2\x11.idemsvc.v1.ClaimR\x05claim\x120\n" +

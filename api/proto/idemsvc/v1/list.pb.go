@@ -48,7 +48,8 @@ type EventFilter struct {
 	FirstSeenUntil *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=first_seen_until,json=firstSeenUntil,proto3" json:"first_seen_until,omitempty"`
 	// Only what is stuck: HELD or BLOCKED_LOOP, waiting for another event, or due to run without anybody coming, each for stuck_after.
 	Stuck bool `protobuf:"varint,9,opt,name=stuck,proto3" json:"stuck,omitempty"`
-	// How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+	// How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+	// (15 minutes where none does).
 	StuckAfter *durationpb.Duration `protobuf:"bytes,10,opt,name=stuck_after,json=stuckAfter,proto3" json:"stuck_after,omitempty"`
 	// Only events whose last replay ended without success: they are what they were before.
 	ReplayFailed  bool `protobuf:"varint,11,opt,name=replay_failed,json=replayFailed,proto3" json:"replay_failed,omitempty"`

@@ -763,6 +763,10 @@ type Policy struct {
 	// The longest that the source sends an event again, by itself or by hand; retain_events shorter than it is refused. 0s to
 	// 36500d. Default: 30d.
 	LongestResend *durationpb.Duration `protobuf:"bytes,40,opt,name=longest_resend,json=longestResend,proto3" json:"longest_resend,omitempty"`
+	// How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+	// waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+	// "stuck_after".
+	StuckAfter    *durationpb.Duration `protobuf:"bytes,41,opt,name=stuck_after,json=stuckAfter,proto3" json:"stuck_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1017,6 +1021,13 @@ func (x *Policy) GetRetainEffects() *durationpb.Duration {
 func (x *Policy) GetLongestResend() *durationpb.Duration {
 	if x != nil {
 		return x.LongestResend
+	}
+	return nil
+}
+
+func (x *Policy) GetStuckAfter() *durationpb.Duration {
+	if x != nil {
+		return x.StuckAfter
 	}
 	return nil
 }
@@ -1583,7 +1594,7 @@ const file_idemsvc_v1_policy_proto_rawDesc = "" +
 	"\vPolicyMatch\x12(\n" +
 	"\bconsumer\x18\x01 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\bconsumer\x12$\n" +
 	"\x06source\x18\x02 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\x06source\x12 \n" +
-	"\x04type\x18\x03 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\x04type\"\xa5\x10\n" +
+	"\x04type\x18\x03 \x01(\tB\f\xbaH\tr\a(\x80\x04\xba\x01\x01\x00R\x04type\"\xe1\x10\n" +
 	"\x06Policy\x12-\n" +
 	"\x05match\x18\x01 \x01(\v2\x17.idemsvc.v1.PolicyMatchR\x05match\x12/\n" +
 	"\x05lease\x18\n" +
@@ -1621,7 +1632,9 @@ const file_idemsvc_v1_policy_proto_rawDesc = "" +
 	"\x0fretain_payloads\x18% \x01(\v2\x19.google.protobuf.DurationR\x0eretainPayloads\x12B\n" +
 	"\x0fretain_versions\x18& \x01(\v2\x19.google.protobuf.DurationR\x0eretainVersions\x12@\n" +
 	"\x0eretain_effects\x18' \x01(\v2\x19.google.protobuf.DurationR\rretainEffects\x12@\n" +
-	"\x0elongest_resend\x18( \x01(\v2\x19.google.protobuf.DurationR\rlongestResendB\x0f\n" +
+	"\x0elongest_resend\x18( \x01(\v2\x19.google.protobuf.DurationR\rlongestResend\x12:\n" +
+	"\vstuck_after\x18) \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"stuckAfterB\x0f\n" +
 	"\r_max_attemptsB\x11\n" +
 	"\x0f_backoff_factorB\x0f\n" +
 	"\r_max_releasesB\x11\n" +
@@ -1772,23 +1785,24 @@ var file_idemsvc_v1_policy_proto_depIdxs = []int32{
 	21, // 27: idemsvc.v1.Policy.retain_versions:type_name -> google.protobuf.Duration
 	21, // 28: idemsvc.v1.Policy.retain_effects:type_name -> google.protobuf.Duration
 	21, // 29: idemsvc.v1.Policy.longest_resend:type_name -> google.protobuf.Duration
-	11, // 30: idemsvc.v1.PolicySetting.from:type_name -> idemsvc.v1.PolicyMatch
-	24, // 31: idemsvc.v1.PolicyVersion.applied_at:type_name -> google.protobuf.Timestamp
-	11, // 32: idemsvc.v1.PolicyChange.match:type_name -> idemsvc.v1.PolicyMatch
-	11, // 33: idemsvc.v1.GetPoliciesRequest.effective_for:type_name -> idemsvc.v1.PolicyMatch
-	14, // 34: idemsvc.v1.GetPoliciesResponse.version:type_name -> idemsvc.v1.PolicyVersion
-	12, // 35: idemsvc.v1.GetPoliciesResponse.policies:type_name -> idemsvc.v1.Policy
-	13, // 36: idemsvc.v1.GetPoliciesResponse.effective:type_name -> idemsvc.v1.PolicySetting
-	14, // 37: idemsvc.v1.GetPoliciesResponse.history:type_name -> idemsvc.v1.PolicyVersion
-	12, // 38: idemsvc.v1.ApplyPoliciesRequest.policies:type_name -> idemsvc.v1.Policy
-	14, // 39: idemsvc.v1.ApplyPoliciesResponse.version:type_name -> idemsvc.v1.PolicyVersion
-	15, // 40: idemsvc.v1.ApplyPoliciesResponse.changes:type_name -> idemsvc.v1.PolicyChange
-	9,  // 41: idemsvc.v1.PolicyMachines.MachinesEntry.value:type_name -> idemsvc.v1.PolicyMachine
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	21, // 30: idemsvc.v1.Policy.stuck_after:type_name -> google.protobuf.Duration
+	11, // 31: idemsvc.v1.PolicySetting.from:type_name -> idemsvc.v1.PolicyMatch
+	24, // 32: idemsvc.v1.PolicyVersion.applied_at:type_name -> google.protobuf.Timestamp
+	11, // 33: idemsvc.v1.PolicyChange.match:type_name -> idemsvc.v1.PolicyMatch
+	11, // 34: idemsvc.v1.GetPoliciesRequest.effective_for:type_name -> idemsvc.v1.PolicyMatch
+	14, // 35: idemsvc.v1.GetPoliciesResponse.version:type_name -> idemsvc.v1.PolicyVersion
+	12, // 36: idemsvc.v1.GetPoliciesResponse.policies:type_name -> idemsvc.v1.Policy
+	13, // 37: idemsvc.v1.GetPoliciesResponse.effective:type_name -> idemsvc.v1.PolicySetting
+	14, // 38: idemsvc.v1.GetPoliciesResponse.history:type_name -> idemsvc.v1.PolicyVersion
+	12, // 39: idemsvc.v1.ApplyPoliciesRequest.policies:type_name -> idemsvc.v1.Policy
+	14, // 40: idemsvc.v1.ApplyPoliciesResponse.version:type_name -> idemsvc.v1.PolicyVersion
+	15, // 41: idemsvc.v1.ApplyPoliciesResponse.changes:type_name -> idemsvc.v1.PolicyChange
+	9,  // 42: idemsvc.v1.PolicyMachines.MachinesEntry.value:type_name -> idemsvc.v1.PolicyMachine
+	43, // [43:43] is the sub-list for method output_type
+	43, // [43:43] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_policy_proto_init() }

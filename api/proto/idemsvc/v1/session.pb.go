@@ -9,6 +9,7 @@
 package idemsvcv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -47,6 +48,9 @@ type SessionRequest struct {
 	//	*SessionRequest_ReceiveEvent
 	//	*SessionRequest_AcquireEvents
 	//	*SessionRequest_ReceiveEvents
+	//	*SessionRequest_Subscribe
+	//	*SessionRequest_AddCredit
+	//	*SessionRequest_Unsubscribe
 	Command isSessionRequest_Command `protobuf_oneof:"command"`
 	// How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
 	Timeout *durationpb.Duration `protobuf:"bytes,11,opt,name=timeout,proto3" json:"timeout,omitempty"`
@@ -209,6 +213,33 @@ func (x *SessionRequest) GetReceiveEvents() *ReceiveEventsRequest {
 	return nil
 }
 
+func (x *SessionRequest) GetSubscribe() *SubscribeRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_Subscribe); ok {
+			return x.Subscribe
+		}
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetAddCredit() *AddCreditRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_AddCredit); ok {
+			return x.AddCredit
+		}
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetUnsubscribe() *UnsubscribeRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionRequest_Unsubscribe); ok {
+			return x.Unsubscribe
+		}
+	}
+	return nil
+}
+
 func (x *SessionRequest) GetTimeout() *durationpb.Duration {
 	if x != nil {
 		return x.Timeout
@@ -287,6 +318,21 @@ type SessionRequest_ReceiveEvents struct {
 	ReceiveEvents *ReceiveEventsRequest `protobuf:"bytes,15,opt,name=receive_events,json=receiveEvents,proto3,oneof"`
 }
 
+type SessionRequest_Subscribe struct {
+	// Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+	Subscribe *SubscribeRequest `protobuf:"bytes,16,opt,name=subscribe,proto3,oneof"`
+}
+
+type SessionRequest_AddCredit struct {
+	// Lets a subscription of this stream push more.
+	AddCredit *AddCreditRequest `protobuf:"bytes,17,opt,name=add_credit,json=addCredit,proto3,oneof"`
+}
+
+type SessionRequest_Unsubscribe struct {
+	// Ends a subscription of this stream.
+	Unsubscribe *UnsubscribeRequest `protobuf:"bytes,18,opt,name=unsubscribe,proto3,oneof"`
+}
+
 func (*SessionRequest_ClaimEvent) isSessionRequest_Command() {}
 
 func (*SessionRequest_CompleteEvent) isSessionRequest_Command() {}
@@ -311,6 +357,12 @@ func (*SessionRequest_AcquireEvents) isSessionRequest_Command() {}
 
 func (*SessionRequest_ReceiveEvents) isSessionRequest_Command() {}
 
+func (*SessionRequest_Subscribe) isSessionRequest_Command() {}
+
+func (*SessionRequest_AddCredit) isSessionRequest_Command() {}
+
+func (*SessionRequest_Unsubscribe) isSessionRequest_Command() {}
+
 // SessionResponse is one answer. Answers come in any order.
 type SessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -332,6 +384,9 @@ type SessionResponse struct {
 	//	*SessionResponse_ReceiveEvent
 	//	*SessionResponse_AcquireEvents
 	//	*SessionResponse_ReceiveEvents
+	//	*SessionResponse_AddCredit
+	//	*SessionResponse_Unsubscribe
+	//	*SessionResponse_SubscriptionEnded
 	//	*SessionResponse_Error
 	//	*SessionResponse_GoAway
 	Result        isSessionResponse_Result `protobuf_oneof:"result"`
@@ -491,6 +546,33 @@ func (x *SessionResponse) GetReceiveEvents() *ReceiveEventsResponse {
 	return nil
 }
 
+func (x *SessionResponse) GetAddCredit() *AddCreditResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_AddCredit); ok {
+			return x.AddCredit
+		}
+	}
+	return nil
+}
+
+func (x *SessionResponse) GetUnsubscribe() *UnsubscribeResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_Unsubscribe); ok {
+			return x.Unsubscribe
+		}
+	}
+	return nil
+}
+
+func (x *SessionResponse) GetSubscriptionEnded() *SubscriptionEnded {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResponse_SubscriptionEnded); ok {
+			return x.SubscriptionEnded
+		}
+	}
+	return nil
+}
+
 func (x *SessionResponse) GetError() *ItemError {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResponse_Error); ok {
@@ -564,7 +646,7 @@ type SessionResponse_ReceiveEvent struct {
 }
 
 type SessionResponse_AcquireEvents struct {
-	// Answer to acquire_events.
+	// Answer to acquire_events, or a batch of a subscription.
 	AcquireEvents *AcquireEventsResponse `protobuf:"bytes,14,opt,name=acquire_events,json=acquireEvents,proto3,oneof"`
 }
 
@@ -573,8 +655,23 @@ type SessionResponse_ReceiveEvents struct {
 	ReceiveEvents *ReceiveEventsResponse `protobuf:"bytes,15,opt,name=receive_events,json=receiveEvents,proto3,oneof"`
 }
 
+type SessionResponse_AddCredit struct {
+	// Answer to add_credit.
+	AddCredit *AddCreditResponse `protobuf:"bytes,16,opt,name=add_credit,json=addCredit,proto3,oneof"`
+}
+
+type SessionResponse_Unsubscribe struct {
+	// Answer to unsubscribe.
+	Unsubscribe *UnsubscribeResponse `protobuf:"bytes,17,opt,name=unsubscribe,proto3,oneof"`
+}
+
+type SessionResponse_SubscriptionEnded struct {
+	// Last answer to subscribe.
+	SubscriptionEnded *SubscriptionEnded `protobuf:"bytes,18,opt,name=subscription_ended,json=subscriptionEnded,proto3,oneof"`
+}
+
 type SessionResponse_Error struct {
-	// The command was refused.
+	// The command was refused. To subscribe, it is the last answer.
 	Error *ItemError `protobuf:"bytes,11,opt,name=error,proto3,oneof"`
 }
 
@@ -606,6 +703,12 @@ func (*SessionResponse_ReceiveEvent) isSessionResponse_Result() {}
 func (*SessionResponse_AcquireEvents) isSessionResponse_Result() {}
 
 func (*SessionResponse_ReceiveEvents) isSessionResponse_Result() {}
+
+func (*SessionResponse_AddCredit) isSessionResponse_Result() {}
+
+func (*SessionResponse_Unsubscribe) isSessionResponse_Result() {}
+
+func (*SessionResponse_SubscriptionEnded) isSessionResponse_Result() {}
 
 func (*SessionResponse_Error) isSessionResponse_Result() {}
 
@@ -667,12 +770,359 @@ func (x *GoAway) GetReason() string {
 	return ""
 }
 
+// SubscribeRequest has events of one consumer pushed to the client as they fall due, without being asked for each batch as by
+// AcquireEvents. The answers carry the command's number until the last one; timeout is not for it. Servers whose features name
+// "subscribe".
+//
+// Credit. Never more events are pushed than the client has given credit for, here and with add_credit, so that no lease begins in a
+// buffer: give as much as you can begin to work on at once, and more as work ends. A subscription without credit acquires nothing.
+//
+// Batches are numbered from 1, and each is an acquisition of its own: its claimant is this one's, a slash, and the number in decimal.
+// What was granted and cannot be sent, because the stream broke or ends, is given back at once, as by ReleaseClaim.
+//
+// After a broken stream a batch may have been granted that never arrived. Subscribe again over a new one, within 15 minutes, with the
+// same claimant, resume_after the last batch that arrived, and the credit that is free: batches that were lost come first, under their
+// numbers, with the same claims and tokens as far as they have not ended. Of these, what credit does not suffice for is given back.
+// Claims that did arrive go on as they are; they belong to no stream. Who subscribes with a new claimant instead gets what was lost
+// when its leases are over. Two live subscriptions with one claimant would share their claims.
+//
+// go_away ends a subscription, and so does the client's closing of its side; subscribe in the same way over the next stream. An error
+// ends it, too: after its retry time, subscribe in the same way, over this stream or another.
+type SubscribeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tenant and environment. Unknown ones are refused. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The logical processor: a service, not an instance. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	Consumer string `protobuf:"bytes,2,opt,name=consumer,proto3" json:"consumer,omitempty"`
+	// Names this one subscription, over all streams that it is resumed on. Required, 1 to 100 bytes; make 16 random bytes or more.
+	Claimant string `protobuf:"bytes,3,opt,name=claimant,proto3" json:"claimant,omitempty"`
+	// How many events may be pushed for now. 1 to 1000. A batch has 100 at most, and no more than fit into 4 MiB.
+	Credit int32 `protobuf:"varint,4,opt,name=credit,proto3" json:"credit,omitempty"`
+	// Lease of all claims. 1 s to 12 h, checked by the server; default by policy (60 s).
+	Lease *durationpb.Duration `protobuf:"bytes,5,opt,name=lease,proto3" json:"lease,omitempty"`
+	// Send stored payloads, as in AcquireEventsRequest. Default false.
+	WantPayload bool `protobuf:"varint,6,opt,name=want_payload,json=wantPayload,proto3" json:"want_payload,omitempty"`
+	// Go on after the batch of this number: the last one that has arrived. 0: from the beginning.
+	ResumeAfter   uint64 `protobuf:"varint,7,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubscribeRequest) Reset() {
+	*x = SubscribeRequest{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubscribeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubscribeRequest) ProtoMessage() {}
+
+func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
+func (*SubscribeRequest) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SubscribeRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SubscribeRequest) GetConsumer() string {
+	if x != nil {
+		return x.Consumer
+	}
+	return ""
+}
+
+func (x *SubscribeRequest) GetClaimant() string {
+	if x != nil {
+		return x.Claimant
+	}
+	return ""
+}
+
+func (x *SubscribeRequest) GetCredit() int32 {
+	if x != nil {
+		return x.Credit
+	}
+	return 0
+}
+
+func (x *SubscribeRequest) GetLease() *durationpb.Duration {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+func (x *SubscribeRequest) GetWantPayload() bool {
+	if x != nil {
+		return x.WantPayload
+	}
+	return false
+}
+
+func (x *SubscribeRequest) GetResumeAfter() uint64 {
+	if x != nil {
+		return x.ResumeAfter
+	}
+	return 0
+}
+
+// AddCreditRequest lets a subscription push more.
+type AddCreditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the subscribe command. Where no such subscription is live, the answer is NOT_FOUND: it has ended.
+	Subscription uint64 `protobuf:"varint,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	// How many more events. 1 to 1000; what is open altogether is 1000 at most.
+	Credit        int32 `protobuf:"varint,2,opt,name=credit,proto3" json:"credit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddCreditRequest) Reset() {
+	*x = AddCreditRequest{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddCreditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddCreditRequest) ProtoMessage() {}
+
+func (x *AddCreditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddCreditRequest.ProtoReflect.Descriptor instead.
+func (*AddCreditRequest) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AddCreditRequest) GetSubscription() uint64 {
+	if x != nil {
+		return x.Subscription
+	}
+	return 0
+}
+
+func (x *AddCreditRequest) GetCredit() int32 {
+	if x != nil {
+		return x.Credit
+	}
+	return 0
+}
+
+// AddCreditResponse confirms.
+type AddCreditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many events may be pushed now.
+	Open          int32 `protobuf:"varint,1,opt,name=open,proto3" json:"open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddCreditResponse) Reset() {
+	*x = AddCreditResponse{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddCreditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddCreditResponse) ProtoMessage() {}
+
+func (x *AddCreditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddCreditResponse.ProtoReflect.Descriptor instead.
+func (*AddCreditResponse) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AddCreditResponse) GetOpen() int32 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+// UnsubscribeRequest ends a subscription.
+type UnsubscribeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the subscribe command. Where no such subscription is live, the answer is NOT_FOUND: it has ended.
+	Subscription  uint64 `protobuf:"varint,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnsubscribeRequest) Reset() {
+	*x = UnsubscribeRequest{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnsubscribeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnsubscribeRequest) ProtoMessage() {}
+
+func (x *UnsubscribeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnsubscribeRequest.ProtoReflect.Descriptor instead.
+func (*UnsubscribeRequest) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UnsubscribeRequest) GetSubscription() uint64 {
+	if x != nil {
+		return x.Subscription
+	}
+	return 0
+}
+
+// UnsubscribeResponse says that nothing more is pushed. It comes after subscription_ended. Claims that were pushed stay as they are.
+type UnsubscribeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnsubscribeResponse) Reset() {
+	*x = UnsubscribeResponse{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnsubscribeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnsubscribeResponse) ProtoMessage() {}
+
+func (x *UnsubscribeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnsubscribeResponse.ProtoReflect.Descriptor instead.
+func (*UnsubscribeResponse) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{7}
+}
+
+// SubscriptionEnded is the last answer to subscribe.
+type SubscriptionEnded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why, for logs: "unsubscribed", "shutting down", "connection age" or "the client's side is closed".
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubscriptionEnded) Reset() {
+	*x = SubscriptionEnded{}
+	mi := &file_idemsvc_v1_session_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubscriptionEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubscriptionEnded) ProtoMessage() {}
+
+func (x *SubscriptionEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_session_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubscriptionEnded.ProtoReflect.Descriptor instead.
+func (*SubscriptionEnded) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_session_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SubscriptionEnded) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_idemsvc_v1_session_proto protoreflect.FileDescriptor
 
 const file_idemsvc_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x18idemsvc/v1/session.proto\x12\n" +
-	"idemsvc.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\xfb\a\n" +
+	"idemsvc.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x17idemsvc/v1/errors.proto\x1a\x18idemsvc/v1/receive.proto\"\xbc\t\n" +
 	"\x0eSessionRequest\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12@\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1d.idemsvc.v1.ClaimEventRequestH\x00R\n" +
@@ -689,10 +1139,14 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	" \x01(\v2!.idemsvc.v1.CompleteEventsRequestH\x00R\x0ecompleteEvents\x12F\n" +
 	"\rreceive_event\x18\f \x01(\v2\x1f.idemsvc.v1.ReceiveEventRequestH\x00R\freceiveEvent\x12I\n" +
 	"\x0eacquire_events\x18\r \x01(\v2 .idemsvc.v1.AcquireEventsRequestH\x00R\racquireEvents\x12I\n" +
-	"\x0ereceive_events\x18\x0f \x01(\v2 .idemsvc.v1.ReceiveEventsRequestH\x00R\rreceiveEvents\x123\n" +
+	"\x0ereceive_events\x18\x0f \x01(\v2 .idemsvc.v1.ReceiveEventsRequestH\x00R\rreceiveEvents\x12<\n" +
+	"\tsubscribe\x18\x10 \x01(\v2\x1c.idemsvc.v1.SubscribeRequestH\x00R\tsubscribe\x12=\n" +
+	"\n" +
+	"add_credit\x18\x11 \x01(\v2\x1c.idemsvc.v1.AddCreditRequestH\x00R\taddCredit\x12B\n" +
+	"\vunsubscribe\x18\x12 \x01(\v2\x1e.idemsvc.v1.UnsubscribeRequestH\x00R\vunsubscribe\x123\n" +
 	"\atimeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
 	"\vtraceparent\x18\x0e \x01(\tR\vtraceparentB\t\n" +
-	"\acommand\"\x8e\b\n" +
+	"\acommand\"\xe3\t\n" +
 	"\x0fSessionResponse\x12 \n" +
 	"\vcorrelation\x18\x01 \x01(\x04R\vcorrelation\x12A\n" +
 	"\vclaim_event\x18\x02 \x01(\v2\x1e.idemsvc.v1.ClaimEventResponseH\x00R\n" +
@@ -709,13 +1163,38 @@ const file_idemsvc_v1_session_proto_rawDesc = "" +
 	" \x01(\v2\".idemsvc.v1.CompleteEventsResponseH\x00R\x0ecompleteEvents\x12G\n" +
 	"\rreceive_event\x18\r \x01(\v2 .idemsvc.v1.ReceiveEventResponseH\x00R\freceiveEvent\x12J\n" +
 	"\x0eacquire_events\x18\x0e \x01(\v2!.idemsvc.v1.AcquireEventsResponseH\x00R\racquireEvents\x12J\n" +
-	"\x0ereceive_events\x18\x0f \x01(\v2!.idemsvc.v1.ReceiveEventsResponseH\x00R\rreceiveEvents\x12-\n" +
+	"\x0ereceive_events\x18\x0f \x01(\v2!.idemsvc.v1.ReceiveEventsResponseH\x00R\rreceiveEvents\x12>\n" +
+	"\n" +
+	"add_credit\x18\x10 \x01(\v2\x1d.idemsvc.v1.AddCreditResponseH\x00R\taddCredit\x12C\n" +
+	"\vunsubscribe\x18\x11 \x01(\v2\x1f.idemsvc.v1.UnsubscribeResponseH\x00R\vunsubscribe\x12N\n" +
+	"\x12subscription_ended\x18\x12 \x01(\v2\x1d.idemsvc.v1.SubscriptionEndedH\x00R\x11subscriptionEnded\x12-\n" +
 	"\x05error\x18\v \x01(\v2\x15.idemsvc.v1.ItemErrorH\x00R\x05error\x12-\n" +
 	"\ago_away\x18\f \x01(\v2\x12.idemsvc.v1.GoAwayH\x00R\x06goAwayB\b\n" +
 	"\x06result\"Q\n" +
 	"\x06GoAway\x12/\n" +
 	"\x05drain\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05drain\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reasonB;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb2\x02\n" +
+	"\x10SubscribeRequest\x12,\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12*\n" +
+	"\bconsumer\x18\x02 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\bconsumer\x12)\n" +
+	"\bclaimant\x18\x03 \x01(\tB\r\xbaH\n" +
+	"r\b \x01(d\xba\x01\x01\x00R\bclaimant\x12\"\n" +
+	"\x06credit\x18\x04 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01R\x06credit\x12/\n" +
+	"\x05lease\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12!\n" +
+	"\fwant_payload\x18\x06 \x01(\bR\vwantPayload\x12!\n" +
+	"\fresume_after\x18\a \x01(\x04R\vresumeAfter\"c\n" +
+	"\x10AddCreditRequest\x12+\n" +
+	"\fsubscription\x18\x01 \x01(\x04B\a\xbaH\x042\x02(\x01R\fsubscription\x12\"\n" +
+	"\x06credit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01R\x06credit\"'\n" +
+	"\x11AddCreditResponse\x12\x12\n" +
+	"\x04open\x18\x01 \x01(\x05R\x04open\"A\n" +
+	"\x12UnsubscribeRequest\x12+\n" +
+	"\fsubscription\x18\x01 \x01(\x04B\a\xbaH\x042\x02(\x01R\fsubscription\"\x15\n" +
+	"\x13UnsubscribeResponse\"+\n" +
+	"\x11SubscriptionEnded\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reasonB;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var (
 	file_idemsvc_v1_session_proto_rawDescOnce sync.Once
@@ -729,72 +1208,85 @@ func file_idemsvc_v1_session_proto_rawDescGZIP() []byte {
 	return file_idemsvc_v1_session_proto_rawDescData
 }
 
-var file_idemsvc_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_idemsvc_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_idemsvc_v1_session_proto_goTypes = []any{
 	(*SessionRequest)(nil),           // 0: idemsvc.v1.SessionRequest
 	(*SessionResponse)(nil),          // 1: idemsvc.v1.SessionResponse
 	(*GoAway)(nil),                   // 2: idemsvc.v1.GoAway
-	(*ClaimEventRequest)(nil),        // 3: idemsvc.v1.ClaimEventRequest
-	(*CompleteEventRequest)(nil),     // 4: idemsvc.v1.CompleteEventRequest
-	(*FailEventRequest)(nil),         // 5: idemsvc.v1.FailEventRequest
-	(*ExtendClaimRequest)(nil),       // 6: idemsvc.v1.ExtendClaimRequest
-	(*ReleaseClaimRequest)(nil),      // 7: idemsvc.v1.ReleaseClaimRequest
-	(*CheckVersionRequest)(nil),      // 8: idemsvc.v1.CheckVersionRequest
-	(*RecordSideEffectRequest)(nil),  // 9: idemsvc.v1.RecordSideEffectRequest
-	(*ClaimEventsRequest)(nil),       // 10: idemsvc.v1.ClaimEventsRequest
-	(*CompleteEventsRequest)(nil),    // 11: idemsvc.v1.CompleteEventsRequest
-	(*ReceiveEventRequest)(nil),      // 12: idemsvc.v1.ReceiveEventRequest
-	(*AcquireEventsRequest)(nil),     // 13: idemsvc.v1.AcquireEventsRequest
-	(*ReceiveEventsRequest)(nil),     // 14: idemsvc.v1.ReceiveEventsRequest
-	(*durationpb.Duration)(nil),      // 15: google.protobuf.Duration
-	(*ClaimEventResponse)(nil),       // 16: idemsvc.v1.ClaimEventResponse
-	(*CompleteEventResponse)(nil),    // 17: idemsvc.v1.CompleteEventResponse
-	(*FailEventResponse)(nil),        // 18: idemsvc.v1.FailEventResponse
-	(*ExtendClaimResponse)(nil),      // 19: idemsvc.v1.ExtendClaimResponse
-	(*ReleaseClaimResponse)(nil),     // 20: idemsvc.v1.ReleaseClaimResponse
-	(*CheckVersionResponse)(nil),     // 21: idemsvc.v1.CheckVersionResponse
-	(*RecordSideEffectResponse)(nil), // 22: idemsvc.v1.RecordSideEffectResponse
-	(*ClaimEventsResponse)(nil),      // 23: idemsvc.v1.ClaimEventsResponse
-	(*CompleteEventsResponse)(nil),   // 24: idemsvc.v1.CompleteEventsResponse
-	(*ReceiveEventResponse)(nil),     // 25: idemsvc.v1.ReceiveEventResponse
-	(*AcquireEventsResponse)(nil),    // 26: idemsvc.v1.AcquireEventsResponse
-	(*ReceiveEventsResponse)(nil),    // 27: idemsvc.v1.ReceiveEventsResponse
-	(*ItemError)(nil),                // 28: idemsvc.v1.ItemError
+	(*SubscribeRequest)(nil),         // 3: idemsvc.v1.SubscribeRequest
+	(*AddCreditRequest)(nil),         // 4: idemsvc.v1.AddCreditRequest
+	(*AddCreditResponse)(nil),        // 5: idemsvc.v1.AddCreditResponse
+	(*UnsubscribeRequest)(nil),       // 6: idemsvc.v1.UnsubscribeRequest
+	(*UnsubscribeResponse)(nil),      // 7: idemsvc.v1.UnsubscribeResponse
+	(*SubscriptionEnded)(nil),        // 8: idemsvc.v1.SubscriptionEnded
+	(*ClaimEventRequest)(nil),        // 9: idemsvc.v1.ClaimEventRequest
+	(*CompleteEventRequest)(nil),     // 10: idemsvc.v1.CompleteEventRequest
+	(*FailEventRequest)(nil),         // 11: idemsvc.v1.FailEventRequest
+	(*ExtendClaimRequest)(nil),       // 12: idemsvc.v1.ExtendClaimRequest
+	(*ReleaseClaimRequest)(nil),      // 13: idemsvc.v1.ReleaseClaimRequest
+	(*CheckVersionRequest)(nil),      // 14: idemsvc.v1.CheckVersionRequest
+	(*RecordSideEffectRequest)(nil),  // 15: idemsvc.v1.RecordSideEffectRequest
+	(*ClaimEventsRequest)(nil),       // 16: idemsvc.v1.ClaimEventsRequest
+	(*CompleteEventsRequest)(nil),    // 17: idemsvc.v1.CompleteEventsRequest
+	(*ReceiveEventRequest)(nil),      // 18: idemsvc.v1.ReceiveEventRequest
+	(*AcquireEventsRequest)(nil),     // 19: idemsvc.v1.AcquireEventsRequest
+	(*ReceiveEventsRequest)(nil),     // 20: idemsvc.v1.ReceiveEventsRequest
+	(*durationpb.Duration)(nil),      // 21: google.protobuf.Duration
+	(*ClaimEventResponse)(nil),       // 22: idemsvc.v1.ClaimEventResponse
+	(*CompleteEventResponse)(nil),    // 23: idemsvc.v1.CompleteEventResponse
+	(*FailEventResponse)(nil),        // 24: idemsvc.v1.FailEventResponse
+	(*ExtendClaimResponse)(nil),      // 25: idemsvc.v1.ExtendClaimResponse
+	(*ReleaseClaimResponse)(nil),     // 26: idemsvc.v1.ReleaseClaimResponse
+	(*CheckVersionResponse)(nil),     // 27: idemsvc.v1.CheckVersionResponse
+	(*RecordSideEffectResponse)(nil), // 28: idemsvc.v1.RecordSideEffectResponse
+	(*ClaimEventsResponse)(nil),      // 29: idemsvc.v1.ClaimEventsResponse
+	(*CompleteEventsResponse)(nil),   // 30: idemsvc.v1.CompleteEventsResponse
+	(*ReceiveEventResponse)(nil),     // 31: idemsvc.v1.ReceiveEventResponse
+	(*AcquireEventsResponse)(nil),    // 32: idemsvc.v1.AcquireEventsResponse
+	(*ReceiveEventsResponse)(nil),    // 33: idemsvc.v1.ReceiveEventsResponse
+	(*ItemError)(nil),                // 34: idemsvc.v1.ItemError
 }
 var file_idemsvc_v1_session_proto_depIdxs = []int32{
-	3,  // 0: idemsvc.v1.SessionRequest.claim_event:type_name -> idemsvc.v1.ClaimEventRequest
-	4,  // 1: idemsvc.v1.SessionRequest.complete_event:type_name -> idemsvc.v1.CompleteEventRequest
-	5,  // 2: idemsvc.v1.SessionRequest.fail_event:type_name -> idemsvc.v1.FailEventRequest
-	6,  // 3: idemsvc.v1.SessionRequest.extend_claim:type_name -> idemsvc.v1.ExtendClaimRequest
-	7,  // 4: idemsvc.v1.SessionRequest.release_claim:type_name -> idemsvc.v1.ReleaseClaimRequest
-	8,  // 5: idemsvc.v1.SessionRequest.check_version:type_name -> idemsvc.v1.CheckVersionRequest
-	9,  // 6: idemsvc.v1.SessionRequest.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectRequest
-	10, // 7: idemsvc.v1.SessionRequest.claim_events:type_name -> idemsvc.v1.ClaimEventsRequest
-	11, // 8: idemsvc.v1.SessionRequest.complete_events:type_name -> idemsvc.v1.CompleteEventsRequest
-	12, // 9: idemsvc.v1.SessionRequest.receive_event:type_name -> idemsvc.v1.ReceiveEventRequest
-	13, // 10: idemsvc.v1.SessionRequest.acquire_events:type_name -> idemsvc.v1.AcquireEventsRequest
-	14, // 11: idemsvc.v1.SessionRequest.receive_events:type_name -> idemsvc.v1.ReceiveEventsRequest
-	15, // 12: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
-	16, // 13: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
-	17, // 14: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
-	18, // 15: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
-	19, // 16: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
-	20, // 17: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
-	21, // 18: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
-	22, // 19: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
-	23, // 20: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
-	24, // 21: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
-	25, // 22: idemsvc.v1.SessionResponse.receive_event:type_name -> idemsvc.v1.ReceiveEventResponse
-	26, // 23: idemsvc.v1.SessionResponse.acquire_events:type_name -> idemsvc.v1.AcquireEventsResponse
-	27, // 24: idemsvc.v1.SessionResponse.receive_events:type_name -> idemsvc.v1.ReceiveEventsResponse
-	28, // 25: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
-	2,  // 26: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
-	15, // 27: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	9,  // 0: idemsvc.v1.SessionRequest.claim_event:type_name -> idemsvc.v1.ClaimEventRequest
+	10, // 1: idemsvc.v1.SessionRequest.complete_event:type_name -> idemsvc.v1.CompleteEventRequest
+	11, // 2: idemsvc.v1.SessionRequest.fail_event:type_name -> idemsvc.v1.FailEventRequest
+	12, // 3: idemsvc.v1.SessionRequest.extend_claim:type_name -> idemsvc.v1.ExtendClaimRequest
+	13, // 4: idemsvc.v1.SessionRequest.release_claim:type_name -> idemsvc.v1.ReleaseClaimRequest
+	14, // 5: idemsvc.v1.SessionRequest.check_version:type_name -> idemsvc.v1.CheckVersionRequest
+	15, // 6: idemsvc.v1.SessionRequest.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectRequest
+	16, // 7: idemsvc.v1.SessionRequest.claim_events:type_name -> idemsvc.v1.ClaimEventsRequest
+	17, // 8: idemsvc.v1.SessionRequest.complete_events:type_name -> idemsvc.v1.CompleteEventsRequest
+	18, // 9: idemsvc.v1.SessionRequest.receive_event:type_name -> idemsvc.v1.ReceiveEventRequest
+	19, // 10: idemsvc.v1.SessionRequest.acquire_events:type_name -> idemsvc.v1.AcquireEventsRequest
+	20, // 11: idemsvc.v1.SessionRequest.receive_events:type_name -> idemsvc.v1.ReceiveEventsRequest
+	3,  // 12: idemsvc.v1.SessionRequest.subscribe:type_name -> idemsvc.v1.SubscribeRequest
+	4,  // 13: idemsvc.v1.SessionRequest.add_credit:type_name -> idemsvc.v1.AddCreditRequest
+	6,  // 14: idemsvc.v1.SessionRequest.unsubscribe:type_name -> idemsvc.v1.UnsubscribeRequest
+	21, // 15: idemsvc.v1.SessionRequest.timeout:type_name -> google.protobuf.Duration
+	22, // 16: idemsvc.v1.SessionResponse.claim_event:type_name -> idemsvc.v1.ClaimEventResponse
+	23, // 17: idemsvc.v1.SessionResponse.complete_event:type_name -> idemsvc.v1.CompleteEventResponse
+	24, // 18: idemsvc.v1.SessionResponse.fail_event:type_name -> idemsvc.v1.FailEventResponse
+	25, // 19: idemsvc.v1.SessionResponse.extend_claim:type_name -> idemsvc.v1.ExtendClaimResponse
+	26, // 20: idemsvc.v1.SessionResponse.release_claim:type_name -> idemsvc.v1.ReleaseClaimResponse
+	27, // 21: idemsvc.v1.SessionResponse.check_version:type_name -> idemsvc.v1.CheckVersionResponse
+	28, // 22: idemsvc.v1.SessionResponse.record_side_effect:type_name -> idemsvc.v1.RecordSideEffectResponse
+	29, // 23: idemsvc.v1.SessionResponse.claim_events:type_name -> idemsvc.v1.ClaimEventsResponse
+	30, // 24: idemsvc.v1.SessionResponse.complete_events:type_name -> idemsvc.v1.CompleteEventsResponse
+	31, // 25: idemsvc.v1.SessionResponse.receive_event:type_name -> idemsvc.v1.ReceiveEventResponse
+	32, // 26: idemsvc.v1.SessionResponse.acquire_events:type_name -> idemsvc.v1.AcquireEventsResponse
+	33, // 27: idemsvc.v1.SessionResponse.receive_events:type_name -> idemsvc.v1.ReceiveEventsResponse
+	5,  // 28: idemsvc.v1.SessionResponse.add_credit:type_name -> idemsvc.v1.AddCreditResponse
+	7,  // 29: idemsvc.v1.SessionResponse.unsubscribe:type_name -> idemsvc.v1.UnsubscribeResponse
+	8,  // 30: idemsvc.v1.SessionResponse.subscription_ended:type_name -> idemsvc.v1.SubscriptionEnded
+	34, // 31: idemsvc.v1.SessionResponse.error:type_name -> idemsvc.v1.ItemError
+	2,  // 32: idemsvc.v1.SessionResponse.go_away:type_name -> idemsvc.v1.GoAway
+	21, // 33: idemsvc.v1.GoAway.drain:type_name -> google.protobuf.Duration
+	21, // 34: idemsvc.v1.SubscribeRequest.lease:type_name -> google.protobuf.Duration
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_session_proto_init() }
@@ -823,6 +1315,9 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionRequest_ReceiveEvent)(nil),
 		(*SessionRequest_AcquireEvents)(nil),
 		(*SessionRequest_ReceiveEvents)(nil),
+		(*SessionRequest_Subscribe)(nil),
+		(*SessionRequest_AddCredit)(nil),
+		(*SessionRequest_Unsubscribe)(nil),
 	}
 	file_idemsvc_v1_session_proto_msgTypes[1].OneofWrappers = []any{
 		(*SessionResponse_ClaimEvent)(nil),
@@ -837,6 +1332,9 @@ func file_idemsvc_v1_session_proto_init() {
 		(*SessionResponse_ReceiveEvent)(nil),
 		(*SessionResponse_AcquireEvents)(nil),
 		(*SessionResponse_ReceiveEvents)(nil),
+		(*SessionResponse_AddCredit)(nil),
+		(*SessionResponse_Unsubscribe)(nil),
+		(*SessionResponse_SubscriptionEnded)(nil),
 		(*SessionResponse_Error)(nil),
 		(*SessionResponse_GoAway)(nil),
 	}
@@ -846,7 +1344,7 @@ func file_idemsvc_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_idemsvc_v1_session_proto_rawDesc), len(file_idemsvc_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

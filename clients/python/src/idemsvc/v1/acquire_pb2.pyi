@@ -32,10 +32,14 @@ class AcquireEventsRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., consumer: _Optional[str] = ..., claimant: _Optional[str] = ..., max_events: _Optional[int] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., want_payload: _Optional[bool] = ...) -> None: ...
 
 class AcquireEventsResponse(_message.Message):
-    __slots__ = ("events",)
+    __slots__ = ("events", "claimant", "batch")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    CLAIMANT_FIELD_NUMBER: _ClassVar[int]
+    BATCH_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[AcquiredEvent]
-    def __init__(self, events: _Optional[_Iterable[_Union[AcquiredEvent, _Mapping]]] = ...) -> None: ...
+    claimant: str
+    batch: int
+    def __init__(self, events: _Optional[_Iterable[_Union[AcquiredEvent, _Mapping]]] = ..., claimant: _Optional[str] = ..., batch: _Optional[int] = ...) -> None: ...
 
 class AcquiredEvent(_message.Message):
     __slots__ = ("event", "claim", "ordering", "delivery", "anomalies", "first_delivery_trace", "cause_trace")

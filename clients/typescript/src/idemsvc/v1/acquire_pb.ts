@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file idemsvc/v1/acquire.proto.
  */
 export const file_idemsvc_v1_acquire: GenFile = /*@__PURE__*/
-  fileDesc("ChhpZGVtc3ZjL3YxL2FjcXVpcmUucHJvdG8SCmlkZW1zdmMudjEiygEKFEFjcXVpcmVFdmVudHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghjb25zdW1lchgCIAEoCRIQCghjbGFpbWFudBgDIAEoCRISCgptYXhfZXZlbnRzGAQgASgFEicKBHdhaXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKAoFbGVhc2UYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFAoMd2FudF9wYXlsb2FkGAcgASgIIkIKFUFjcXVpcmVFdmVudHNSZXNwb25zZRIpCgZldmVudHMYASADKAsyGS5pZGVtc3ZjLnYxLkFjcXVpcmVkRXZlbnQi/gEKDUFjcXVpcmVkRXZlbnQSIAoFZXZlbnQYASABKAsyES5pZGVtc3ZjLnYxLkV2ZW50EiAKBWNsYWltGAIgASgLMhEuaWRlbXN2Yy52MS5DbGFpbRImCghvcmRlcmluZxgDIAEoCzIULmlkZW1zdmMudjEuT3JkZXJpbmcSJgoIZGVsaXZlcnkYBCABKAsyFC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5EiYKCWFub21hbGllcxgFIAMoDjITLmlkZW1zdmMudjEuQW5vbWFseRIcChRmaXJzdF9kZWxpdmVyeV90cmFjZRgGIAEoCRITCgtjYXVzZV90cmFjZRgHIAEoCUKoAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCDEFjcXVpcmVQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_idemsvc_v1_claim, file_idemsvc_v1_delivery, file_idemsvc_v1_event, file_idemsvc_v1_version]);
+  fileDesc("ChhpZGVtc3ZjL3YxL2FjcXVpcmUucHJvdG8SCmlkZW1zdmMudjEiygEKFEFjcXVpcmVFdmVudHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghjb25zdW1lchgCIAEoCRIQCghjbGFpbWFudBgDIAEoCRISCgptYXhfZXZlbnRzGAQgASgFEicKBHdhaXQYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKAoFbGVhc2UYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFAoMd2FudF9wYXlsb2FkGAcgASgIImMKFUFjcXVpcmVFdmVudHNSZXNwb25zZRIpCgZldmVudHMYASADKAsyGS5pZGVtc3ZjLnYxLkFjcXVpcmVkRXZlbnQSEAoIY2xhaW1hbnQYAiABKAkSDQoFYmF0Y2gYAyABKAQi/gEKDUFjcXVpcmVkRXZlbnQSIAoFZXZlbnQYASABKAsyES5pZGVtc3ZjLnYxLkV2ZW50EiAKBWNsYWltGAIgASgLMhEuaWRlbXN2Yy52MS5DbGFpbRImCghvcmRlcmluZxgDIAEoCzIULmlkZW1zdmMudjEuT3JkZXJpbmcSJgoIZGVsaXZlcnkYBCABKAsyFC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5EiYKCWFub21hbGllcxgFIAMoDjITLmlkZW1zdmMudjEuQW5vbWFseRIcChRmaXJzdF9kZWxpdmVyeV90cmFjZRgGIAEoCRITCgtjYXVzZV90cmFjZRgHIAEoCUKoAQoUaW8uZ2l0aHViLmlkZW1zdmMudjFCDEFjcXVpcmVQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_idemsvc_v1_claim, file_idemsvc_v1_delivery, file_idemsvc_v1_event, file_idemsvc_v1_version]);
 
 /**
  * AcquireEventsRequest asks for events of one consumer that are due.
@@ -102,6 +102,20 @@ export type AcquireEventsResponse = Message<"idemsvc.v1.AcquireEventsResponse"> 
    * @generated from field: repeated idemsvc.v1.AcquiredEvent events = 1;
    */
   events: AcquiredEvent[];
+
+  /**
+   * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+   *
+   * @generated from field: string claimant = 2;
+   */
+  claimant: string;
+
+  /**
+   * The number of the batch within its subscription, from 1. Else 0.
+   *
+   * @generated from field: uint64 batch = 3;
+   */
+  batch: bigint;
 };
 
 /**

@@ -93,7 +93,8 @@ export type EventFilter = Message<"idemsvc.v1.EventFilter"> & {
   stuck: boolean;
 
   /**
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    *
    * @generated from field: google.protobuf.Duration stuck_after = 10;
    */

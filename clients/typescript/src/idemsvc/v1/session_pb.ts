@@ -30,7 +30,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file idemsvc/v1/session.proto.
  */
 export const file_idemsvc_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChhpZGVtc3ZjL3YxL3Nlc3Npb24ucHJvdG8SCmlkZW1zdmMudjEirgYKDlNlc3Npb25SZXF1ZXN0EhMKC2NvcnJlbGF0aW9uGAEgASgEEjQKC2NsYWltX2V2ZW50GAIgASgLMh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdEgAEjoKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiAuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVxdWVzdEgAEjIKCmZhaWxfZXZlbnQYBCABKAsyHC5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlcXVlc3RIABI2CgxleHRlbmRfY2xhaW0YBSABKAsyHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdEgAEjgKDXJlbGVhc2VfY2xhaW0YBiABKAsyHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3RIABI4Cg1jaGVja192ZXJzaW9uGAcgASgLMh8uaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXF1ZXN0SAASQQoScmVjb3JkX3NpZGVfZWZmZWN0GAggASgLMiMuaWRlbXN2Yy52MS5SZWNvcmRTaWRlRWZmZWN0UmVxdWVzdEgAEjYKDGNsYWltX2V2ZW50cxgJIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXF1ZXN0SAASPAoPY29tcGxldGVfZXZlbnRzGAogASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1JlcXVlc3RIABI4Cg1yZWNlaXZlX2V2ZW50GAwgASgLMh8uaWRlbXN2Yy52MS5SZWNlaXZlRXZlbnRSZXF1ZXN0SAASOgoOYWNxdWlyZV9ldmVudHMYDSABKAsyIC5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXF1ZXN0SAASOgoOcmVjZWl2ZV9ldmVudHMYDyABKAsyIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudHNSZXF1ZXN0SAASKgoHdGltZW91dBgLIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhITCgt0cmFjZXBhcmVudBgOIAEoCUIJCgdjb21tYW5kIsgGCg9TZXNzaW9uUmVzcG9uc2USEwoLY29ycmVsYXRpb24YASABKAQSNQoLY2xhaW1fZXZlbnQYAiABKAsyHi5pZGVtc3ZjLnYxLkNsYWltRXZlbnRSZXNwb25zZUgAEjsKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVzcG9uc2VIABIzCgpmYWlsX2V2ZW50GAQgASgLMh0uaWRlbXN2Yy52MS5GYWlsRXZlbnRSZXNwb25zZUgAEjcKDGV4dGVuZF9jbGFpbRgFIAEoCzIfLmlkZW1zdmMudjEuRXh0ZW5kQ2xhaW1SZXNwb25zZUgAEjkKDXJlbGVhc2VfY2xhaW0YBiABKAsyIC5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlc3BvbnNlSAASOQoNY2hlY2tfdmVyc2lvbhgHIAEoCzIgLmlkZW1zdmMudjEuQ2hlY2tWZXJzaW9uUmVzcG9uc2VIABJCChJyZWNvcmRfc2lkZV9lZmZlY3QYCCABKAsyJC5pZGVtc3ZjLnYxLlJlY29yZFNpZGVFZmZlY3RSZXNwb25zZUgAEjcKDGNsYWltX2V2ZW50cxgJIAEoCzIfLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXNwb25zZUgAEj0KD2NvbXBsZXRlX2V2ZW50cxgKIAEoCzIiLmlkZW1zdmMudjEuQ29tcGxldGVFdmVudHNSZXNwb25zZUgAEjkKDXJlY2VpdmVfZXZlbnQYDSABKAsyIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlSAASOwoOYWNxdWlyZV9ldmVudHMYDiABKAsyIS5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXNwb25zZUgAEjsKDnJlY2VpdmVfZXZlbnRzGA8gASgLMiEuaWRlbXN2Yy52MS5SZWNlaXZlRXZlbnRzUmVzcG9uc2VIABImCgVlcnJvchgLIAEoCzIVLmlkZW1zdmMudjEuSXRlbUVycm9ySAASJQoHZ29fYXdheRgMIAEoCzISLmlkZW1zdmMudjEuR29Bd2F5SABCCAoGcmVzdWx0IkIKBkdvQXdheRIoCgVkcmFpbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZyZWFzb24YAiABKAlCqAEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQgxTZXNzaW9uUHJvdG9QAVo5Z2l0aHViLmNvbS9pZGVtc3ZjL2lkZW1zdmMvYXBpL3Byb3RvL2lkZW1zdmMvdjE7aWRlbXN2Y3YxogIDSVhYqgIKSWRlbXN2Yy5WMcoCCklkZW1zdmNcVjHiAhZJZGVtc3ZjXFYxXEdQQk1ldGFkYXRh6gILSWRlbXN2Yzo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_errors, file_idemsvc_v1_receive]);
+  fileDesc("ChhpZGVtc3ZjL3YxL3Nlc3Npb24ucHJvdG8SCmlkZW1zdmMudjEizAcKDlNlc3Npb25SZXF1ZXN0EhMKC2NvcnJlbGF0aW9uGAEgASgEEjQKC2NsYWltX2V2ZW50GAIgASgLMh0uaWRlbXN2Yy52MS5DbGFpbUV2ZW50UmVxdWVzdEgAEjoKDmNvbXBsZXRlX2V2ZW50GAMgASgLMiAuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50UmVxdWVzdEgAEjIKCmZhaWxfZXZlbnQYBCABKAsyHC5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlcXVlc3RIABI2CgxleHRlbmRfY2xhaW0YBSABKAsyHi5pZGVtc3ZjLnYxLkV4dGVuZENsYWltUmVxdWVzdEgAEjgKDXJlbGVhc2VfY2xhaW0YBiABKAsyHy5pZGVtc3ZjLnYxLlJlbGVhc2VDbGFpbVJlcXVlc3RIABI4Cg1jaGVja192ZXJzaW9uGAcgASgLMh8uaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXF1ZXN0SAASQQoScmVjb3JkX3NpZGVfZWZmZWN0GAggASgLMiMuaWRlbXN2Yy52MS5SZWNvcmRTaWRlRWZmZWN0UmVxdWVzdEgAEjYKDGNsYWltX2V2ZW50cxgJIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudHNSZXF1ZXN0SAASPAoPY29tcGxldGVfZXZlbnRzGAogASgLMiEuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1JlcXVlc3RIABI4Cg1yZWNlaXZlX2V2ZW50GAwgASgLMh8uaWRlbXN2Yy52MS5SZWNlaXZlRXZlbnRSZXF1ZXN0SAASOgoOYWNxdWlyZV9ldmVudHMYDSABKAsyIC5pZGVtc3ZjLnYxLkFjcXVpcmVFdmVudHNSZXF1ZXN0SAASOgoOcmVjZWl2ZV9ldmVudHMYDyABKAsyIC5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudHNSZXF1ZXN0SAASMQoJc3Vic2NyaWJlGBAgASgLMhwuaWRlbXN2Yy52MS5TdWJzY3JpYmVSZXF1ZXN0SAASMgoKYWRkX2NyZWRpdBgRIAEoCzIcLmlkZW1zdmMudjEuQWRkQ3JlZGl0UmVxdWVzdEgAEjUKC3Vuc3Vic2NyaWJlGBIgASgLMh4uaWRlbXN2Yy52MS5VbnN1YnNjcmliZVJlcXVlc3RIABIqCgd0aW1lb3V0GAsgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC3RyYWNlcGFyZW50GA4gASgJQgkKB2NvbW1hbmQi8gcKD1Nlc3Npb25SZXNwb25zZRITCgtjb3JyZWxhdGlvbhgBIAEoBBI1CgtjbGFpbV9ldmVudBgCIAEoCzIeLmlkZW1zdmMudjEuQ2xhaW1FdmVudFJlc3BvbnNlSAASOwoOY29tcGxldGVfZXZlbnQYAyABKAsyIS5pZGVtc3ZjLnYxLkNvbXBsZXRlRXZlbnRSZXNwb25zZUgAEjMKCmZhaWxfZXZlbnQYBCABKAsyHS5pZGVtc3ZjLnYxLkZhaWxFdmVudFJlc3BvbnNlSAASNwoMZXh0ZW5kX2NsYWltGAUgASgLMh8uaWRlbXN2Yy52MS5FeHRlbmRDbGFpbVJlc3BvbnNlSAASOQoNcmVsZWFzZV9jbGFpbRgGIAEoCzIgLmlkZW1zdmMudjEuUmVsZWFzZUNsYWltUmVzcG9uc2VIABI5Cg1jaGVja192ZXJzaW9uGAcgASgLMiAuaWRlbXN2Yy52MS5DaGVja1ZlcnNpb25SZXNwb25zZUgAEkIKEnJlY29yZF9zaWRlX2VmZmVjdBgIIAEoCzIkLmlkZW1zdmMudjEuUmVjb3JkU2lkZUVmZmVjdFJlc3BvbnNlSAASNwoMY2xhaW1fZXZlbnRzGAkgASgLMh8uaWRlbXN2Yy52MS5DbGFpbUV2ZW50c1Jlc3BvbnNlSAASPQoPY29tcGxldGVfZXZlbnRzGAogASgLMiIuaWRlbXN2Yy52MS5Db21wbGV0ZUV2ZW50c1Jlc3BvbnNlSAASOQoNcmVjZWl2ZV9ldmVudBgNIAEoCzIgLmlkZW1zdmMudjEuUmVjZWl2ZUV2ZW50UmVzcG9uc2VIABI7Cg5hY3F1aXJlX2V2ZW50cxgOIAEoCzIhLmlkZW1zdmMudjEuQWNxdWlyZUV2ZW50c1Jlc3BvbnNlSAASOwoOcmVjZWl2ZV9ldmVudHMYDyABKAsyIS5pZGVtc3ZjLnYxLlJlY2VpdmVFdmVudHNSZXNwb25zZUgAEjMKCmFkZF9jcmVkaXQYECABKAsyHS5pZGVtc3ZjLnYxLkFkZENyZWRpdFJlc3BvbnNlSAASNgoLdW5zdWJzY3JpYmUYESABKAsyHy5pZGVtc3ZjLnYxLlVuc3Vic2NyaWJlUmVzcG9uc2VIABI7ChJzdWJzY3JpcHRpb25fZW5kZWQYEiABKAsyHS5pZGVtc3ZjLnYxLlN1YnNjcmlwdGlvbkVuZGVkSAASJgoFZXJyb3IYCyABKAsyFS5pZGVtc3ZjLnYxLkl0ZW1FcnJvckgAEiUKB2dvX2F3YXkYDCABKAsyEi5pZGVtc3ZjLnYxLkdvQXdheUgAQggKBnJlc3VsdCJCCgZHb0F3YXkSKAoFZHJhaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGcmVhc29uGAIgASgJIq8BChBTdWJzY3JpYmVSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghjb25zdW1lchgCIAEoCRIQCghjbGFpbWFudBgDIAEoCRIOCgZjcmVkaXQYBCABKAUSKAoFbGVhc2UYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFAoMd2FudF9wYXlsb2FkGAYgASgIEhQKDHJlc3VtZV9hZnRlchgHIAEoBCI4ChBBZGRDcmVkaXRSZXF1ZXN0EhQKDHN1YnNjcmlwdGlvbhgBIAEoBBIOCgZjcmVkaXQYAiABKAUiIQoRQWRkQ3JlZGl0UmVzcG9uc2USDAoEb3BlbhgBIAEoBSIqChJVbnN1YnNjcmliZVJlcXVlc3QSFAoMc3Vic2NyaXB0aW9uGAEgASgEIhUKE1Vuc3Vic2NyaWJlUmVzcG9uc2UiIwoRU3Vic2NyaXB0aW9uRW5kZWQSDgoGcmVhc29uGAEgASgJQqgBChRpby5naXRodWIuaWRlbXN2Yy52MUIMU2Vzc2lvblByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_idemsvc_v1_acquire, file_idemsvc_v1_batch, file_idemsvc_v1_check_version, file_idemsvc_v1_claim, file_idemsvc_v1_completion, file_idemsvc_v1_effect, file_idemsvc_v1_errors, file_idemsvc_v1_receive]);
 
 /**
  * SessionRequest is one command.
@@ -148,6 +148,30 @@ export type SessionRequest = Message<"idemsvc.v1.SessionRequest"> & {
      */
     value: ReceiveEventsRequest;
     case: "receiveEvents";
+  } | {
+    /**
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     *
+     * @generated from field: idemsvc.v1.SubscribeRequest subscribe = 16;
+     */
+    value: SubscribeRequest;
+    case: "subscribe";
+  } | {
+    /**
+     * Lets a subscription of this stream push more.
+     *
+     * @generated from field: idemsvc.v1.AddCreditRequest add_credit = 17;
+     */
+    value: AddCreditRequest;
+    case: "addCredit";
+  } | {
+    /**
+     * Ends a subscription of this stream.
+     *
+     * @generated from field: idemsvc.v1.UnsubscribeRequest unsubscribe = 18;
+     */
+    value: UnsubscribeRequest;
+    case: "unsubscribe";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -273,7 +297,7 @@ export type SessionResponse = Message<"idemsvc.v1.SessionResponse"> & {
     case: "receiveEvent";
   } | {
     /**
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      *
      * @generated from field: idemsvc.v1.AcquireEventsResponse acquire_events = 14;
      */
@@ -289,7 +313,31 @@ export type SessionResponse = Message<"idemsvc.v1.SessionResponse"> & {
     case: "receiveEvents";
   } | {
     /**
-     * The command was refused.
+     * Answer to add_credit.
+     *
+     * @generated from field: idemsvc.v1.AddCreditResponse add_credit = 16;
+     */
+    value: AddCreditResponse;
+    case: "addCredit";
+  } | {
+    /**
+     * Answer to unsubscribe.
+     *
+     * @generated from field: idemsvc.v1.UnsubscribeResponse unsubscribe = 17;
+     */
+    value: UnsubscribeResponse;
+    case: "unsubscribe";
+  } | {
+    /**
+     * Last answer to subscribe.
+     *
+     * @generated from field: idemsvc.v1.SubscriptionEnded subscription_ended = 18;
+     */
+    value: SubscriptionEnded;
+    case: "subscriptionEnded";
+  } | {
+    /**
+     * The command was refused. To subscribe, it is the last answer.
      *
      * @generated from field: idemsvc.v1.ItemError error = 11;
      */
@@ -341,4 +389,190 @@ export type GoAway = Message<"idemsvc.v1.GoAway"> & {
  */
 export const GoAwaySchema: GenMessage<GoAway> = /*@__PURE__*/
   messageDesc(file_idemsvc_v1_session, 2);
+
+/**
+ * SubscribeRequest has events of one consumer pushed to the client as they fall due, without being asked for each batch as by
+ * AcquireEvents. The answers carry the command's number until the last one; timeout is not for it. Servers whose features name
+ * "subscribe".
+ *
+ * Credit. Never more events are pushed than the client has given credit for, here and with add_credit, so that no lease begins in a
+ * buffer: give as much as you can begin to work on at once, and more as work ends. A subscription without credit acquires nothing.
+ *
+ * Batches are numbered from 1, and each is an acquisition of its own: its claimant is this one's, a slash, and the number in decimal.
+ * What was granted and cannot be sent, because the stream broke or ends, is given back at once, as by ReleaseClaim.
+ *
+ * After a broken stream a batch may have been granted that never arrived. Subscribe again over a new one, within 15 minutes, with the
+ * same claimant, resume_after the last batch that arrived, and the credit that is free: batches that were lost come first, under their
+ * numbers, with the same claims and tokens as far as they have not ended. Of these, what credit does not suffice for is given back.
+ * Claims that did arrive go on as they are; they belong to no stream. Who subscribes with a new claimant instead gets what was lost
+ * when its leases are over. Two live subscriptions with one claimant would share their claims.
+ *
+ * go_away ends a subscription, and so does the client's closing of its side; subscribe in the same way over the next stream. An error
+ * ends it, too: after its retry time, subscribe in the same way, over this stream or another.
+ *
+ * @generated from message idemsvc.v1.SubscribeRequest
+ */
+export type SubscribeRequest = Message<"idemsvc.v1.SubscribeRequest"> & {
+  /**
+   * Tenant and environment. Unknown ones are refused. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The logical processor: a service, not an instance. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string consumer = 2;
+   */
+  consumer: string;
+
+  /**
+   * Names this one subscription, over all streams that it is resumed on. Required, 1 to 100 bytes; make 16 random bytes or more.
+   *
+   * @generated from field: string claimant = 3;
+   */
+  claimant: string;
+
+  /**
+   * How many events may be pushed for now. 1 to 1000. A batch has 100 at most, and no more than fit into 4 MiB.
+   *
+   * @generated from field: int32 credit = 4;
+   */
+  credit: number;
+
+  /**
+   * Lease of all claims. 1 s to 12 h, checked by the server; default by policy (60 s).
+   *
+   * @generated from field: google.protobuf.Duration lease = 5;
+   */
+  lease?: Duration | undefined;
+
+  /**
+   * Send stored payloads, as in AcquireEventsRequest. Default false.
+   *
+   * @generated from field: bool want_payload = 6;
+   */
+  wantPayload: boolean;
+
+  /**
+   * Go on after the batch of this number: the last one that has arrived. 0: from the beginning.
+   *
+   * @generated from field: uint64 resume_after = 7;
+   */
+  resumeAfter: bigint;
+};
+
+/**
+ * Describes the message idemsvc.v1.SubscribeRequest.
+ * Use `create(SubscribeRequestSchema)` to create a new message.
+ */
+export const SubscribeRequestSchema: GenMessage<SubscribeRequest> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 3);
+
+/**
+ * AddCreditRequest lets a subscription push more.
+ *
+ * @generated from message idemsvc.v1.AddCreditRequest
+ */
+export type AddCreditRequest = Message<"idemsvc.v1.AddCreditRequest"> & {
+  /**
+   * The number of the subscribe command. Where no such subscription is live, the answer is NOT_FOUND: it has ended.
+   *
+   * @generated from field: uint64 subscription = 1;
+   */
+  subscription: bigint;
+
+  /**
+   * How many more events. 1 to 1000; what is open altogether is 1000 at most.
+   *
+   * @generated from field: int32 credit = 2;
+   */
+  credit: number;
+};
+
+/**
+ * Describes the message idemsvc.v1.AddCreditRequest.
+ * Use `create(AddCreditRequestSchema)` to create a new message.
+ */
+export const AddCreditRequestSchema: GenMessage<AddCreditRequest> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 4);
+
+/**
+ * AddCreditResponse confirms.
+ *
+ * @generated from message idemsvc.v1.AddCreditResponse
+ */
+export type AddCreditResponse = Message<"idemsvc.v1.AddCreditResponse"> & {
+  /**
+   * How many events may be pushed now.
+   *
+   * @generated from field: int32 open = 1;
+   */
+  open: number;
+};
+
+/**
+ * Describes the message idemsvc.v1.AddCreditResponse.
+ * Use `create(AddCreditResponseSchema)` to create a new message.
+ */
+export const AddCreditResponseSchema: GenMessage<AddCreditResponse> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 5);
+
+/**
+ * UnsubscribeRequest ends a subscription.
+ *
+ * @generated from message idemsvc.v1.UnsubscribeRequest
+ */
+export type UnsubscribeRequest = Message<"idemsvc.v1.UnsubscribeRequest"> & {
+  /**
+   * The number of the subscribe command. Where no such subscription is live, the answer is NOT_FOUND: it has ended.
+   *
+   * @generated from field: uint64 subscription = 1;
+   */
+  subscription: bigint;
+};
+
+/**
+ * Describes the message idemsvc.v1.UnsubscribeRequest.
+ * Use `create(UnsubscribeRequestSchema)` to create a new message.
+ */
+export const UnsubscribeRequestSchema: GenMessage<UnsubscribeRequest> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 6);
+
+/**
+ * UnsubscribeResponse says that nothing more is pushed. It comes after subscription_ended. Claims that were pushed stay as they are.
+ *
+ * @generated from message idemsvc.v1.UnsubscribeResponse
+ */
+export type UnsubscribeResponse = Message<"idemsvc.v1.UnsubscribeResponse"> & {
+};
+
+/**
+ * Describes the message idemsvc.v1.UnsubscribeResponse.
+ * Use `create(UnsubscribeResponseSchema)` to create a new message.
+ */
+export const UnsubscribeResponseSchema: GenMessage<UnsubscribeResponse> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 7);
+
+/**
+ * SubscriptionEnded is the last answer to subscribe.
+ *
+ * @generated from message idemsvc.v1.SubscriptionEnded
+ */
+export type SubscriptionEnded = Message<"idemsvc.v1.SubscriptionEnded"> & {
+  /**
+   * Why, for logs: "unsubscribed", "shutting down", "connection age" or "the client's side is closed".
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message idemsvc.v1.SubscriptionEnded.
+ * Use `create(SubscriptionEndedSchema)` to create a new message.
+ */
+export const SubscriptionEndedSchema: GenMessage<SubscriptionEnded> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_session, 8);
 

@@ -33,6 +33,7 @@ private static final long serialVersionUID = 0L;
   }
   private AcquireEventsResponse() {
     events_ = java.util.Collections.emptyList();
+    claimant_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -114,6 +115,68 @@ private static final long serialVersionUID = 0L;
     return events_.get(index);
   }
 
+  public static final int CLAIMANT_FIELD_NUMBER = 2;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object claimant_ = "";
+  /**
+   * <pre>
+   * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+   * </pre>
+   *
+   * <code>string claimant = 2 [json_name = "claimant"];</code>
+   * @return The claimant.
+   */
+  @java.lang.Override
+  public java.lang.String getClaimant() {
+    java.lang.Object ref = claimant_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      claimant_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+   * </pre>
+   *
+   * <code>string claimant = 2 [json_name = "claimant"];</code>
+   * @return The bytes for claimant.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getClaimantBytes() {
+    java.lang.Object ref = claimant_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      claimant_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int BATCH_FIELD_NUMBER = 3;
+  private long batch_ = 0L;
+  /**
+   * <pre>
+   * The number of the batch within its subscription, from 1. Else 0.
+   * </pre>
+   *
+   * <code>uint64 batch = 3 [json_name = "batch"];</code>
+   * @return The batch.
+   */
+  @java.lang.Override
+  public long getBatch() {
+    return batch_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -131,6 +194,12 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < events_.size(); i++) {
       output.writeMessage(1, events_.get(i));
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(claimant_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 2, claimant_);
+    }
+    if (batch_ != 0L) {
+      output.writeUInt64(3, batch_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -144,6 +213,13 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(claimant_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(2, claimant_);
+    }
+    if (batch_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(3, batch_);
+    }
     return size;
   }
   @java.lang.Override
@@ -170,6 +246,10 @@ private static final long serialVersionUID = 0L;
 
     if (!getEventsList()
         .equals(other.getEventsList())) return false;
+    if (!getClaimant()
+        .equals(other.getClaimant())) return false;
+    if (getBatch()
+        != other.getBatch()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -185,6 +265,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + EVENTS_FIELD_NUMBER;
       hash = (53 * hash) + getEventsList().hashCode();
     }
+    hash = (37 * hash) + CLAIMANT_FIELD_NUMBER;
+    hash = (53 * hash) + getClaimant().hashCode();
+    hash = (37 * hash) + BATCH_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getBatch());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -327,6 +412,8 @@ private static final long serialVersionUID = 0L;
         eventsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000001);
+      claimant_ = "";
+      batch_ = 0L;
       return this;
     }
 
@@ -373,6 +460,12 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartial0(io.github.idemsvc.v1.AcquireEventsResponse result) {
       int from_bitField0_ = bitField0_;
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.claimant_ = claimant_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.batch_ = batch_;
+      }
     }
 
     @java.lang.Override
@@ -413,6 +506,14 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (!other.getClaimant().isEmpty()) {
+        claimant_ = other.claimant_;
+        bitField0_ |= 0x00000002;
+        onChanged();
+      }
+      if (other.getBatch() != 0L) {
+        setBatch(other.getBatch());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -450,6 +551,16 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 10
+            case 18: {
+              claimant_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 18
+            case 24: {
+              batch_ = input.readUInt64();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -771,6 +882,142 @@ private static final long serialVersionUID = 0L;
         events_ = null;
       }
       return eventsBuilder_;
+    }
+
+    private java.lang.Object claimant_ = "";
+    /**
+     * <pre>
+     * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+     * </pre>
+     *
+     * <code>string claimant = 2 [json_name = "claimant"];</code>
+     * @return The claimant.
+     */
+    public java.lang.String getClaimant() {
+      java.lang.Object ref = claimant_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        claimant_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+     * </pre>
+     *
+     * <code>string claimant = 2 [json_name = "claimant"];</code>
+     * @return The bytes for claimant.
+     */
+    public com.google.protobuf.ByteString
+        getClaimantBytes() {
+      java.lang.Object ref = claimant_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        claimant_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+     * </pre>
+     *
+     * <code>string claimant = 2 [json_name = "claimant"];</code>
+     * @param value The claimant to set.
+     * @return This builder for chaining.
+     */
+    public Builder setClaimant(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      claimant_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+     * </pre>
+     *
+     * <code>string claimant = 2 [json_name = "claimant"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearClaimant() {
+      claimant_ = getDefaultInstance().getClaimant();
+      bitField0_ = (bitField0_ & ~0x00000002);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+     * </pre>
+     *
+     * <code>string claimant = 2 [json_name = "claimant"];</code>
+     * @param value The bytes for claimant to set.
+     * @return This builder for chaining.
+     */
+    public Builder setClaimantBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      claimant_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private long batch_ ;
+    /**
+     * <pre>
+     * The number of the batch within its subscription, from 1. Else 0.
+     * </pre>
+     *
+     * <code>uint64 batch = 3 [json_name = "batch"];</code>
+     * @return The batch.
+     */
+    @java.lang.Override
+    public long getBatch() {
+      return batch_;
+    }
+    /**
+     * <pre>
+     * The number of the batch within its subscription, from 1. Else 0.
+     * </pre>
+     *
+     * <code>uint64 batch = 3 [json_name = "batch"];</code>
+     * @param value The batch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBatch(long value) {
+
+      batch_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The number of the batch within its subscription, from 1. Else 0.
+     * </pre>
+     *
+     * <code>uint64 batch = 3 [json_name = "batch"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBatch() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      batch_ = 0L;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:idemsvc.v1.AcquireEventsResponse)

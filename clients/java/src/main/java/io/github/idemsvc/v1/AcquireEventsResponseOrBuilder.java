@@ -53,4 +53,34 @@ public interface AcquireEventsResponseOrBuilder extends
    */
   io.github.idemsvc.v1.AcquiredEventOrBuilder getEventsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+   * </pre>
+   *
+   * <code>string claimant = 2 [json_name = "claimant"];</code>
+   * @return The claimant.
+   */
+  java.lang.String getClaimant();
+  /**
+   * <pre>
+   * Whose claims they are, where a subscription of a session pushed them; see SubscribeRequest. Else empty: the request's.
+   * </pre>
+   *
+   * <code>string claimant = 2 [json_name = "claimant"];</code>
+   * @return The bytes for claimant.
+   */
+  com.google.protobuf.ByteString
+      getClaimantBytes();
+
+  /**
+   * <pre>
+   * The number of the batch within its subscription, from 1. Else 0.
+   * </pre>
+   *
+   * <code>uint64 batch = 3 [json_name = "batch"];</code>
+   * @return The batch.
+   */
+  long getBatch();
 }

@@ -61,21 +61,23 @@ public final class AcquireProto extends com.google.protobuf.GeneratedFile {
       "t\030\005 \001(\0132\031.google.protobuf.DurationR\004wait" +
       "\022/\n\005lease\030\006 \001(\0132\031.google.protobuf.Durati" +
       "onR\005lease\022!\n\014want_payload\030\007 \001(\010R\013wantPay" +
-      "load\"J\n\025AcquireEventsResponse\0221\n\006events\030" +
+      "load\"|\n\025AcquireEventsResponse\0221\n\006events\030" +
       "\001 \003(\0132\031.idemsvc.v1.AcquiredEventR\006events" +
-      "\"\313\002\n\rAcquiredEvent\022\'\n\005event\030\001 \001(\0132\021.idem" +
-      "svc.v1.EventR\005event\022\'\n\005claim\030\002 \001(\0132\021.ide" +
-      "msvc.v1.ClaimR\005claim\0220\n\010ordering\030\003 \001(\0132\024" +
-      ".idemsvc.v1.OrderingR\010ordering\0220\n\010delive" +
-      "ry\030\004 \001(\0132\024.idemsvc.v1.DeliveryR\010delivery" +
-      "\0221\n\tanomalies\030\005 \003(\0162\023.idemsvc.v1.Anomaly" +
-      "R\tanomalies\0220\n\024first_delivery_trace\030\006 \001(" +
-      "\tR\022firstDeliveryTrace\022\037\n\013cause_trace\030\007 \001" +
-      "(\tR\ncauseTraceB\250\001\n\024io.github.idemsvc.v1B" +
-      "\014AcquireProtoP\001Z9github.com/idemsvc/idem" +
-      "svc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX" +
-      "\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\" +
-      "GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
+      "\022\032\n\010claimant\030\002 \001(\tR\010claimant\022\024\n\005batch\030\003 " +
+      "\001(\004R\005batch\"\313\002\n\rAcquiredEvent\022\'\n\005event\030\001 " +
+      "\001(\0132\021.idemsvc.v1.EventR\005event\022\'\n\005claim\030\002" +
+      " \001(\0132\021.idemsvc.v1.ClaimR\005claim\0220\n\010orderi" +
+      "ng\030\003 \001(\0132\024.idemsvc.v1.OrderingR\010ordering" +
+      "\0220\n\010delivery\030\004 \001(\0132\024.idemsvc.v1.Delivery" +
+      "R\010delivery\0221\n\tanomalies\030\005 \003(\0162\023.idemsvc." +
+      "v1.AnomalyR\tanomalies\0220\n\024first_delivery_" +
+      "trace\030\006 \001(\tR\022firstDeliveryTrace\022\037\n\013cause" +
+      "_trace\030\007 \001(\tR\ncauseTraceB\250\001\n\024io.github.i" +
+      "demsvc.v1B\014AcquireProtoP\001Z9github.com/id" +
+      "emsvc/idemsvc/api/proto/idemsvc/v1;idems" +
+      "vcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026I" +
+      "demsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006pro" +
+      "to3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -97,7 +99,7 @@ public final class AcquireProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_AcquireEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_AcquireEventsResponse_descriptor,
-        new java.lang.String[] { "Events", });
+        new java.lang.String[] { "Events", "Claimant", "Batch", });
     internal_static_idemsvc_v1_AcquiredEvent_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_AcquiredEvent_fieldAccessorTable = new

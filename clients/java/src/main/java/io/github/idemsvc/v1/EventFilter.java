@@ -463,7 +463,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration stuckAfter_;
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -475,7 +476,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -487,7 +489,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2228,7 +2231,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> stuckAfterBuilder_;
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2239,7 +2243,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2254,7 +2259,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2272,7 +2278,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2290,7 +2297,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2315,7 +2323,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2332,7 +2341,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2344,7 +2354,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -2359,7 +2370,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+     * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+     * (15 minutes where none does).
      * </pre>
      *
      * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>

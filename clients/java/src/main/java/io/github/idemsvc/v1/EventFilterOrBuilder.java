@@ -237,7 +237,8 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -246,7 +247,8 @@ public interface EventFilterOrBuilder extends
   boolean hasStuckAfter();
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>
@@ -255,7 +257,8 @@ public interface EventFilterOrBuilder extends
   com.google.protobuf.Duration getStuckAfter();
   /**
    * <pre>
-   * How long something stands still before it counts as stuck. 1 s to 31 days; default 15 minutes.
+   * How long something stands still before it counts as stuck. 1 s to 31 days; default: for each event as the policy for it says
+   * (15 minutes where none does).
    * </pre>
    *
    * <code>.google.protobuf.Duration stuck_after = 10 [json_name = "stuckAfter"];</code>

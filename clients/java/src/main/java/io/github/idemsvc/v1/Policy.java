@@ -1153,6 +1153,50 @@ private static final long serialVersionUID = 0L;
     return longestResend_ == null ? com.google.protobuf.Duration.getDefaultInstance() : longestResend_;
   }
 
+  public static final int STUCK_AFTER_FIELD_NUMBER = 41;
+  private com.google.protobuf.Duration stuckAfter_;
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   * @return Whether the stuckAfter field is set.
+   */
+  @java.lang.Override
+  public boolean hasStuckAfter() {
+    return ((bitField0_ & 0x00400000) != 0);
+  }
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   * @return The stuckAfter.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getStuckAfter() {
+    return stuckAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : stuckAfter_;
+  }
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getStuckAfterOrBuilder() {
+    return stuckAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : stuckAfter_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1262,6 +1306,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00200000) != 0)) {
       output.writeMessage(40, getLongestResend());
+    }
+    if (((bitField0_ & 0x00400000) != 0)) {
+      output.writeMessage(41, getStuckAfter());
     }
     getUnknownFields().writeTo(output);
   }
@@ -1397,6 +1444,14 @@ private static final long serialVersionUID = 0L;
     }
     return size;
   }
+  private int computeSerializedSize_1() {
+    int size = 0;
+    if (((bitField0_ & 0x00400000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(41, getStuckAfter());
+    }
+    return size;
+  }
   @java.lang.Override
   public int getSerializedSize() {
     int size = memoizedSize;
@@ -1404,6 +1459,7 @@ private static final long serialVersionUID = 0L;
 
     size = 0;
     size += computeSerializedSize_0();
+    size += computeSerializedSize_1();
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1540,6 +1596,11 @@ private static final long serialVersionUID = 0L;
       if (!getLongestResend()
           .equals(other.getLongestResend())) return false;
     }
+    if (hasStuckAfter() != other.hasStuckAfter()) return false;
+    if (hasStuckAfter()) {
+      if (!getStuckAfter()
+          .equals(other.getStuckAfter())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1660,6 +1721,10 @@ private static final long serialVersionUID = 0L;
     if (hasLongestResend()) {
       hash = (37 * hash) + LONGEST_RESEND_FIELD_NUMBER;
       hash = (53 * hash) + getLongestResend().hashCode();
+    }
+    if (hasStuckAfter()) {
+      hash = (37 * hash) + STUCK_AFTER_FIELD_NUMBER;
+      hash = (53 * hash) + getStuckAfter().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1814,12 +1879,14 @@ private static final long serialVersionUID = 0L;
         internalGetRetainVersionsFieldBuilder();
         internalGetRetainEffectsFieldBuilder();
         internalGetLongestResendFieldBuilder();
+        internalGetStuckAfterFieldBuilder();
       }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
+      bitField1_ = 0;
       match_ = null;
       if (matchBuilder_ != null) {
         matchBuilder_.dispose();
@@ -1924,6 +1991,11 @@ private static final long serialVersionUID = 0L;
         longestResendBuilder_.dispose();
         longestResendBuilder_ = null;
       }
+      stuckAfter_ = null;
+      if (stuckAfterBuilder_ != null) {
+        stuckAfterBuilder_.dispose();
+        stuckAfterBuilder_ = null;
+      }
       return this;
     }
 
@@ -1951,6 +2023,7 @@ private static final long serialVersionUID = 0L;
     public io.github.idemsvc.v1.Policy buildPartial() {
       io.github.idemsvc.v1.Policy result = new io.github.idemsvc.v1.Policy(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      if (bitField1_ != 0) { buildPartial1(result); }
       onBuilt();
       return result;
     }
@@ -2115,6 +2188,18 @@ private static final long serialVersionUID = 0L;
       result.bitField0_ |= to_bitField0_;
     }
 
+    private void buildPartial1(io.github.idemsvc.v1.Policy result) {
+      int from_bitField1_ = bitField1_;
+      int to_bitField0_ = 0;
+      if (((from_bitField1_ & 0x00000001) != 0)) {
+        result.stuckAfter_ = stuckAfterBuilder_ == null
+            ? stuckAfter_
+            : stuckAfterBuilder_.build();
+        to_bitField0_ |= 0x00400000;
+      }
+      result.bitField0_ |= to_bitField0_;
+    }
+
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
       if (other instanceof io.github.idemsvc.v1.Policy) {
@@ -2222,6 +2307,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasLongestResend()) {
         mergeLongestResend(other.getLongestResend());
+      }
+      if (other.hasStuckAfter()) {
+        mergeStuckAfter(other.getStuckAfter());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -2443,6 +2531,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x80000000;
               break;
             } // case 322
+            case 330: {
+              input.readMessage(
+                  internalGetStuckAfterFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField1_ |= 0x00000001;
+              break;
+            } // case 330
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2459,6 +2554,7 @@ private static final long serialVersionUID = 0L;
       return this;
     }
     private int bitField0_;
+    private int bitField1_;
 
     private io.github.idemsvc.v1.PolicyMatch match_;
     private com.google.protobuf.SingleFieldBuilder<
@@ -6298,6 +6394,179 @@ private static final long serialVersionUID = 0L;
         longestResend_ = null;
       }
       return longestResendBuilder_;
+    }
+
+    private com.google.protobuf.Duration stuckAfter_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> stuckAfterBuilder_;
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     * @return Whether the stuckAfter field is set.
+     */
+    public boolean hasStuckAfter() {
+      return ((bitField1_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     * @return The stuckAfter.
+     */
+    public com.google.protobuf.Duration getStuckAfter() {
+      if (stuckAfterBuilder_ == null) {
+        return stuckAfter_ == null ? com.google.protobuf.Duration.getDefaultInstance() : stuckAfter_;
+      } else {
+        return stuckAfterBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public Builder setStuckAfter(com.google.protobuf.Duration value) {
+      if (stuckAfterBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        stuckAfter_ = value;
+      } else {
+        stuckAfterBuilder_.setMessage(value);
+      }
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public Builder setStuckAfter(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (stuckAfterBuilder_ == null) {
+        stuckAfter_ = builderForValue.build();
+      } else {
+        stuckAfterBuilder_.setMessage(builderForValue.build());
+      }
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public Builder mergeStuckAfter(com.google.protobuf.Duration value) {
+      if (stuckAfterBuilder_ == null) {
+        if (((bitField1_ & 0x00000001) != 0) &&
+          stuckAfter_ != null &&
+          stuckAfter_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getStuckAfterBuilder().mergeFrom(value);
+        } else {
+          stuckAfter_ = value;
+        }
+      } else {
+        stuckAfterBuilder_.mergeFrom(value);
+      }
+      if (stuckAfter_ != null) {
+        bitField1_ |= 0x00000001;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public Builder clearStuckAfter() {
+      bitField1_ = (bitField1_ & ~0x00000001);
+      stuckAfter_ = null;
+      if (stuckAfterBuilder_ != null) {
+        stuckAfterBuilder_.dispose();
+        stuckAfterBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getStuckAfterBuilder() {
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return internalGetStuckAfterFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getStuckAfterOrBuilder() {
+      if (stuckAfterBuilder_ != null) {
+        return stuckAfterBuilder_.getMessageOrBuilder();
+      } else {
+        return stuckAfter_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : stuckAfter_;
+      }
+    }
+    /**
+     * <pre>
+     * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+     * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+     * "stuck_after".
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        internalGetStuckAfterFieldBuilder() {
+      if (stuckAfterBuilder_ == null) {
+        stuckAfterBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getStuckAfter(),
+                getParentForChildren(),
+                isClean());
+        stuckAfter_ = null;
+      }
+      return stuckAfterBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:idemsvc.v1.Policy)

@@ -798,4 +798,37 @@ public interface PolicyOrBuilder extends
    * <code>.google.protobuf.Duration longest_resend = 40 [json_name = "longestResend"];</code>
    */
   com.google.protobuf.DurationOrBuilder getLongestResendOrBuilder();
+
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   * @return Whether the stuckAfter field is set.
+   */
+  boolean hasStuckAfter();
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   * @return The stuckAfter.
+   */
+  com.google.protobuf.Duration getStuckAfter();
+  /**
+   * <pre>
+   * How long an event may stand still before it counts as stuck, in lists and in metrics: it could be claimed and nobody does, it
+   * waits for another one, it is held or blocked. It decides nothing else. 1s to 31d. Default: 15m. Servers whose features name
+   * "stuck_after".
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration stuck_after = 41 [json_name = "stuckAfter"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getStuckAfterOrBuilder();
 }

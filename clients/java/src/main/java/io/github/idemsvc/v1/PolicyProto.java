@@ -119,7 +119,7 @@ public final class PolicyProto extends com.google.protobuf.GeneratedFile {
       "icyStepR\005steps\"0\n\nPolicyStep\022\022\n\004from\030\001 \001" +
       "(\tR\004from\022\016\n\002to\030\002 \003(\tR\002to\"U\n\013PolicyMatch\022" +
       "\032\n\010consumer\030\001 \001(\tR\010consumer\022\026\n\006source\030\002 " +
-      "\001(\tR\006source\022\022\n\004type\030\003 \001(\tR\004type\"\301\017\n\006Poli" +
+      "\001(\tR\006source\022\022\n\004type\030\003 \001(\tR\004type\"\375\017\n\006Poli" +
       "cy\022-\n\005match\030\001 \001(\0132\027.idemsvc.v1.PolicyMat" +
       "chR\005match\022/\n\005lease\030\n \001(\0132\031.google.protob" +
       "uf.DurationR\005lease\0226\n\tmax_lease\030\013 \001(\0132\031." +
@@ -167,67 +167,68 @@ public final class PolicyProto extends com.google.protobuf.GeneratedFile {
       "\016retainVersions\022@\n\016retain_effects\030\' \001(\0132" +
       "\031.google.protobuf.DurationR\rretainEffect" +
       "s\022@\n\016longest_resend\030( \001(\0132\031.google.proto" +
-      "buf.DurationR\rlongestResendB\017\n\r_max_atte" +
-      "mptsB\021\n\017_backoff_factorB\017\n\r_max_releases" +
-      "B\021\n\017_sequence_start\"\325\001\n\rPolicySetting\022\022\n" +
-      "\004name\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\tR\005value\022" +
-      "#\n\rdefault_value\030\003 \001(\tR\014defaultValue\022\030\n\007" +
-      "meaning\030\004 \001(\tR\007meaning\022\026\n\006reason\030\005 \001(\tR\006" +
-      "reason\022\026\n\006limits\030\006 \001(\tR\006limits\022+\n\004from\030\007" +
-      " \001(\0132\027.idemsvc.v1.PolicyMatchR\004from\"\225\001\n\r" +
-      "PolicyVersion\022\030\n\007version\030\001 \001(\005R\007version\022" +
-      "9\n\napplied_at\030\002 \001(\0132\032.google.protobuf.Ti" +
-      "mestampR\tappliedAt\022\035\n\napplied_by\030\003 \001(\tR\t" +
-      "appliedBy\022\020\n\003why\030\004 \001(\tR\003why\"\221\001\n\014PolicyCh" +
-      "ange\022-\n\005match\030\001 \001(\0132\027.idemsvc.v1.PolicyM" +
-      "atchR\005match\022\030\n\007setting\030\002 \001(\tR\007setting\022\033\n" +
-      "\told_value\030\003 \001(\tR\010oldValue\022\033\n\tnew_value\030" +
-      "\004 \001(\tR\010newValue\"\313\001\n\022GetPoliciesRequest\022\034" +
-      "\n\tnamespace\030\001 \001(\tR\tnamespace\022\030\n\007version\030" +
-      "\002 \001(\005R\007version\022<\n\reffective_for\030\003 \001(\0132\027." +
-      "idemsvc.v1.PolicyMatchR\014effectiveFor\022\030\n\007" +
-      "history\030\004 \001(\005R\007history\022%\n\016history_before" +
-      "\030\005 \001(\005R\rhistoryBefore\"\350\001\n\023GetPoliciesRes" +
-      "ponse\0223\n\007version\030\001 \001(\0132\031.idemsvc.v1.Poli" +
-      "cyVersionR\007version\022.\n\010policies\030\002 \003(\0132\022.i" +
-      "demsvc.v1.PolicyR\010policies\0227\n\teffective\030" +
-      "\003 \003(\0132\031.idemsvc.v1.PolicySettingR\teffect" +
-      "ive\0223\n\007history\030\004 \003(\0132\031.idemsvc.v1.Policy" +
-      "VersionR\007history\"\310\001\n\024ApplyPoliciesReques" +
-      "t\022\034\n\tnamespace\030\001 \001(\tR\tnamespace\022.\n\010polic" +
-      "ies\030\002 \003(\0132\022.idemsvc.v1.PolicyR\010policies\022" +
-      "&\n\014base_version\030\003 \001(\005H\000R\013baseVersion\210\001\001\022" +
-      "\027\n\007dry_run\030\004 \001(\010R\006dryRun\022\020\n\003why\030\005 \001(\tR\003w" +
-      "hyB\017\n\r_base_version\"\200\001\n\025ApplyPoliciesRes" +
-      "ponse\0223\n\007version\030\001 \001(\0132\031.idemsvc.v1.Poli" +
-      "cyVersionR\007version\0222\n\007changes\030\002 \003(\0132\030.id" +
-      "emsvc.v1.PolicyChangeR\007changes*d\n\rHeldLa" +
-      "nesRule\022\037\n\033HELD_LANES_RULE_UNSPECIFIED\020\000" +
-      "\022\030\n\024HELD_LANES_RULE_KEEP\020\001\022\030\n\024HELD_LANES" +
-      "_RULE_FREE\020\002*~\n\023PayloadMismatchRule\022%\n!P" +
-      "AYLOAD_MISMATCH_RULE_UNSPECIFIED\020\000\022\036\n\032PA" +
-      "YLOAD_MISMATCH_RULE_FLAG\020\001\022 \n\034PAYLOAD_MI" +
-      "SMATCH_RULE_REFUSE\020\002*\205\001\n\rSignatureRule\022\036" +
-      "\n\032SIGNATURE_RULE_UNSPECIFIED\020\000\022\032\n\026SIGNAT" +
-      "URE_RULE_LEARNED\020\001\022\033\n\027SIGNATURE_RULE_OPT" +
-      "IONAL\020\002\022\033\n\027SIGNATURE_RULE_REQUIRED\020\003*]\n\007" +
-      "TieRule\022\030\n\024TIE_RULE_UNSPECIFIED\020\000\022\021\n\rTIE" +
-      "_RULE_HOLD\020\001\022\022\n\016TIE_RULE_APPLY\020\002\022\021\n\rTIE_" +
-      "RULE_SKIP\020\003*\\\n\007GapRule\022\030\n\024GAP_RULE_UNSPE" +
-      "CIFIED\020\000\022\021\n\rGAP_RULE_WAIT\020\001\022\021\n\rGAP_RULE_" +
-      "SKIP\020\002\022\021\n\rGAP_RULE_HOLD\020\003*\234\001\n\023DeadPredec" +
-      "essorRule\022%\n!DEAD_PREDECESSOR_RULE_UNSPE" +
-      "CIFIED\020\000\022\036\n\032DEAD_PREDECESSOR_RULE_HOLD\020\001" +
-      "\022\036\n\032DEAD_PREDECESSOR_RULE_SKIP\020\002\022\036\n\032DEAD" +
-      "_PREDECESSOR_RULE_WAIT\020\003*\204\001\n\025IllegalTran" +
-      "sitionRule\022\'\n#ILLEGAL_TRANSITION_RULE_UN" +
-      "SPECIFIED\020\000\022 \n\034ILLEGAL_TRANSITION_RULE_W" +
-      "AIT\020\001\022 \n\034ILLEGAL_TRANSITION_RULE_FAIL\020\002B" +
-      "\247\001\n\024io.github.idemsvc.v1B\013PolicyProtoP\001Z" +
-      "9github.com/idemsvc/idemsvc/api/proto/id" +
-      "emsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\n" +
-      "Idemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Id" +
-      "emsvc::V1b\006proto3"
+      "buf.DurationR\rlongestResend\022:\n\013stuck_aft" +
+      "er\030) \001(\0132\031.google.protobuf.DurationR\nstu" +
+      "ckAfterB\017\n\r_max_attemptsB\021\n\017_backoff_fac" +
+      "torB\017\n\r_max_releasesB\021\n\017_sequence_start\"" +
+      "\325\001\n\rPolicySetting\022\022\n\004name\030\001 \001(\tR\004name\022\024\n" +
+      "\005value\030\002 \001(\tR\005value\022#\n\rdefault_value\030\003 \001" +
+      "(\tR\014defaultValue\022\030\n\007meaning\030\004 \001(\tR\007meani" +
+      "ng\022\026\n\006reason\030\005 \001(\tR\006reason\022\026\n\006limits\030\006 \001" +
+      "(\tR\006limits\022+\n\004from\030\007 \001(\0132\027.idemsvc.v1.Po" +
+      "licyMatchR\004from\"\225\001\n\rPolicyVersion\022\030\n\007ver" +
+      "sion\030\001 \001(\005R\007version\0229\n\napplied_at\030\002 \001(\0132" +
+      "\032.google.protobuf.TimestampR\tappliedAt\022\035" +
+      "\n\napplied_by\030\003 \001(\tR\tappliedBy\022\020\n\003why\030\004 \001" +
+      "(\tR\003why\"\221\001\n\014PolicyChange\022-\n\005match\030\001 \001(\0132" +
+      "\027.idemsvc.v1.PolicyMatchR\005match\022\030\n\007setti" +
+      "ng\030\002 \001(\tR\007setting\022\033\n\told_value\030\003 \001(\tR\010ol" +
+      "dValue\022\033\n\tnew_value\030\004 \001(\tR\010newValue\"\313\001\n\022" +
+      "GetPoliciesRequest\022\034\n\tnamespace\030\001 \001(\tR\tn" +
+      "amespace\022\030\n\007version\030\002 \001(\005R\007version\022<\n\ref" +
+      "fective_for\030\003 \001(\0132\027.idemsvc.v1.PolicyMat" +
+      "chR\014effectiveFor\022\030\n\007history\030\004 \001(\005R\007histo" +
+      "ry\022%\n\016history_before\030\005 \001(\005R\rhistoryBefor" +
+      "e\"\350\001\n\023GetPoliciesResponse\0223\n\007version\030\001 \001" +
+      "(\0132\031.idemsvc.v1.PolicyVersionR\007version\022." +
+      "\n\010policies\030\002 \003(\0132\022.idemsvc.v1.PolicyR\010po" +
+      "licies\0227\n\teffective\030\003 \003(\0132\031.idemsvc.v1.P" +
+      "olicySettingR\teffective\0223\n\007history\030\004 \003(\013" +
+      "2\031.idemsvc.v1.PolicyVersionR\007history\"\310\001\n" +
+      "\024ApplyPoliciesRequest\022\034\n\tnamespace\030\001 \001(\t" +
+      "R\tnamespace\022.\n\010policies\030\002 \003(\0132\022.idemsvc." +
+      "v1.PolicyR\010policies\022&\n\014base_version\030\003 \001(" +
+      "\005H\000R\013baseVersion\210\001\001\022\027\n\007dry_run\030\004 \001(\010R\006dr" +
+      "yRun\022\020\n\003why\030\005 \001(\tR\003whyB\017\n\r_base_version\"" +
+      "\200\001\n\025ApplyPoliciesResponse\0223\n\007version\030\001 \001" +
+      "(\0132\031.idemsvc.v1.PolicyVersionR\007version\0222" +
+      "\n\007changes\030\002 \003(\0132\030.idemsvc.v1.PolicyChang" +
+      "eR\007changes*d\n\rHeldLanesRule\022\037\n\033HELD_LANE" +
+      "S_RULE_UNSPECIFIED\020\000\022\030\n\024HELD_LANES_RULE_" +
+      "KEEP\020\001\022\030\n\024HELD_LANES_RULE_FREE\020\002*~\n\023Payl" +
+      "oadMismatchRule\022%\n!PAYLOAD_MISMATCH_RULE" +
+      "_UNSPECIFIED\020\000\022\036\n\032PAYLOAD_MISMATCH_RULE_" +
+      "FLAG\020\001\022 \n\034PAYLOAD_MISMATCH_RULE_REFUSE\020\002" +
+      "*\205\001\n\rSignatureRule\022\036\n\032SIGNATURE_RULE_UNS" +
+      "PECIFIED\020\000\022\032\n\026SIGNATURE_RULE_LEARNED\020\001\022\033" +
+      "\n\027SIGNATURE_RULE_OPTIONAL\020\002\022\033\n\027SIGNATURE" +
+      "_RULE_REQUIRED\020\003*]\n\007TieRule\022\030\n\024TIE_RULE_" +
+      "UNSPECIFIED\020\000\022\021\n\rTIE_RULE_HOLD\020\001\022\022\n\016TIE_" +
+      "RULE_APPLY\020\002\022\021\n\rTIE_RULE_SKIP\020\003*\\\n\007GapRu" +
+      "le\022\030\n\024GAP_RULE_UNSPECIFIED\020\000\022\021\n\rGAP_RULE" +
+      "_WAIT\020\001\022\021\n\rGAP_RULE_SKIP\020\002\022\021\n\rGAP_RULE_H" +
+      "OLD\020\003*\234\001\n\023DeadPredecessorRule\022%\n!DEAD_PR" +
+      "EDECESSOR_RULE_UNSPECIFIED\020\000\022\036\n\032DEAD_PRE" +
+      "DECESSOR_RULE_HOLD\020\001\022\036\n\032DEAD_PREDECESSOR" +
+      "_RULE_SKIP\020\002\022\036\n\032DEAD_PREDECESSOR_RULE_WA" +
+      "IT\020\003*\204\001\n\025IllegalTransitionRule\022\'\n#ILLEGA" +
+      "L_TRANSITION_RULE_UNSPECIFIED\020\000\022 \n\034ILLEG" +
+      "AL_TRANSITION_RULE_WAIT\020\001\022 \n\034ILLEGAL_TRA" +
+      "NSITION_RULE_FAIL\020\002B\247\001\n\024io.github.idemsv" +
+      "c.v1B\013PolicyProtoP\001Z9github.com/idemsvc/" +
+      "idemsvc/api/proto/idemsvc/v1;idemsvcv1\242\002" +
+      "\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc" +
+      "\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -278,7 +279,7 @@ public final class PolicyProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_Policy_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_Policy_descriptor,
-        new java.lang.String[] { "Match", "Lease", "MaxLease", "MaxClaimAge", "StaleClaim", "HeldLanes", "MaxAttempts", "BackoffBase", "BackoffFactor", "BackoffCap", "NotYetBudget", "RedeliveryMinInterval", "ReleaseDelay", "MaxReleases", "PayloadMismatch", "Signature", "SelfOrigins", "TieSequence", "TieInstant", "Gap", "GapAfter", "DeadPredecessor", "SequenceStart", "Machines", "IllegalTransition", "EffectLease", "EffectOnUnknown", "RetainEvents", "RetainPayloads", "RetainVersions", "RetainEffects", "LongestResend", });
+        new java.lang.String[] { "Match", "Lease", "MaxLease", "MaxClaimAge", "StaleClaim", "HeldLanes", "MaxAttempts", "BackoffBase", "BackoffFactor", "BackoffCap", "NotYetBudget", "RedeliveryMinInterval", "ReleaseDelay", "MaxReleases", "PayloadMismatch", "Signature", "SelfOrigins", "TieSequence", "TieInstant", "Gap", "GapAfter", "DeadPredecessor", "SequenceStart", "Machines", "IllegalTransition", "EffectLease", "EffectOnUnknown", "RetainEvents", "RetainPayloads", "RetainVersions", "RetainEffects", "LongestResend", "StuckAfter", });
     internal_static_idemsvc_v1_PolicySetting_descriptor =
       getDescriptor().getMessageType(6);
     internal_static_idemsvc_v1_PolicySetting_fieldAccessorTable = new

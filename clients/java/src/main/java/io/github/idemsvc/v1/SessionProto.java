@@ -41,6 +41,36 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_idemsvc_v1_GoAway_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_SubscribeRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_SubscribeRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_AddCreditRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_AddCreditRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_AddCreditResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_AddCreditResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_UnsubscribeRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_UnsubscribeRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_UnsubscribeResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_UnsubscribeResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_SubscriptionEnded_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_SubscriptionEnded_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -57,7 +87,7 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
       "c/v1/claim.proto\032\033idemsvc/v1/completion." +
       "proto\032\027idemsvc/v1/effect.proto\032\027idemsvc/" +
       "v1/errors.proto\032\030idemsvc/v1/receive.prot" +
-      "o\"\373\007\n\016SessionRequest\022 \n\013correlation\030\001 \001(" +
+      "o\"\274\t\n\016SessionRequest\022 \n\013correlation\030\001 \001(" +
       "\004R\013correlation\022@\n\013claim_event\030\002 \001(\0132\035.id" +
       "emsvc.v1.ClaimEventRequestH\000R\nclaimEvent" +
       "\022I\n\016complete_event\030\003 \001(\0132 .idemsvc.v1.Co" +
@@ -80,42 +110,64 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
       " .idemsvc.v1.AcquireEventsRequestH\000R\racq" +
       "uireEvents\022I\n\016receive_events\030\017 \001(\0132 .ide" +
       "msvc.v1.ReceiveEventsRequestH\000R\rreceiveE" +
-      "vents\0223\n\007timeout\030\013 \001(\0132\031.google.protobuf" +
-      ".DurationR\007timeout\022 \n\013traceparent\030\016 \001(\tR" +
-      "\013traceparentB\t\n\007command\"\216\010\n\017SessionRespo" +
-      "nse\022 \n\013correlation\030\001 \001(\004R\013correlation\022A\n" +
-      "\013claim_event\030\002 \001(\0132\036.idemsvc.v1.ClaimEve" +
-      "ntResponseH\000R\nclaimEvent\022J\n\016complete_eve" +
-      "nt\030\003 \001(\0132!.idemsvc.v1.CompleteEventRespo" +
-      "nseH\000R\rcompleteEvent\022>\n\nfail_event\030\004 \001(\013" +
-      "2\035.idemsvc.v1.FailEventResponseH\000R\tfailE" +
-      "vent\022D\n\014extend_claim\030\005 \001(\0132\037.idemsvc.v1." +
-      "ExtendClaimResponseH\000R\013extendClaim\022G\n\rre" +
-      "lease_claim\030\006 \001(\0132 .idemsvc.v1.ReleaseCl" +
-      "aimResponseH\000R\014releaseClaim\022G\n\rcheck_ver" +
-      "sion\030\007 \001(\0132 .idemsvc.v1.CheckVersionResp" +
-      "onseH\000R\014checkVersion\022T\n\022record_side_effe" +
-      "ct\030\010 \001(\0132$.idemsvc.v1.RecordSideEffectRe" +
-      "sponseH\000R\020recordSideEffect\022D\n\014claim_even" +
-      "ts\030\t \001(\0132\037.idemsvc.v1.ClaimEventsRespons" +
-      "eH\000R\013claimEvents\022M\n\017complete_events\030\n \001(" +
-      "\0132\".idemsvc.v1.CompleteEventsResponseH\000R" +
-      "\016completeEvents\022G\n\rreceive_event\030\r \001(\0132 " +
-      ".idemsvc.v1.ReceiveEventResponseH\000R\014rece" +
-      "iveEvent\022J\n\016acquire_events\030\016 \001(\0132!.idems" +
-      "vc.v1.AcquireEventsResponseH\000R\racquireEv" +
-      "ents\022J\n\016receive_events\030\017 \001(\0132!.idemsvc.v" +
-      "1.ReceiveEventsResponseH\000R\rreceiveEvents" +
-      "\022-\n\005error\030\013 \001(\0132\025.idemsvc.v1.ItemErrorH\000" +
-      "R\005error\022-\n\007go_away\030\014 \001(\0132\022.idemsvc.v1.Go" +
-      "AwayH\000R\006goAwayB\010\n\006result\"Q\n\006GoAway\022/\n\005dr" +
-      "ain\030\001 \001(\0132\031.google.protobuf.DurationR\005dr" +
-      "ain\022\026\n\006reason\030\002 \001(\tR\006reasonB\250\001\n\024io.githu" +
-      "b.idemsvc.v1B\014SessionProtoP\001Z9github.com" +
-      "/idemsvc/idemsvc/api/proto/idemsvc/v1;id" +
-      "emsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342" +
-      "\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1b\006" +
-      "proto3"
+      "vents\022<\n\tsubscribe\030\020 \001(\0132\034.idemsvc.v1.Su" +
+      "bscribeRequestH\000R\tsubscribe\022=\n\nadd_credi" +
+      "t\030\021 \001(\0132\034.idemsvc.v1.AddCreditRequestH\000R" +
+      "\taddCredit\022B\n\013unsubscribe\030\022 \001(\0132\036.idemsv" +
+      "c.v1.UnsubscribeRequestH\000R\013unsubscribe\0223" +
+      "\n\007timeout\030\013 \001(\0132\031.google.protobuf.Durati" +
+      "onR\007timeout\022 \n\013traceparent\030\016 \001(\tR\013tracep" +
+      "arentB\t\n\007command\"\343\t\n\017SessionResponse\022 \n\013" +
+      "correlation\030\001 \001(\004R\013correlation\022A\n\013claim_" +
+      "event\030\002 \001(\0132\036.idemsvc.v1.ClaimEventRespo" +
+      "nseH\000R\nclaimEvent\022J\n\016complete_event\030\003 \001(" +
+      "\0132!.idemsvc.v1.CompleteEventResponseH\000R\r" +
+      "completeEvent\022>\n\nfail_event\030\004 \001(\0132\035.idem" +
+      "svc.v1.FailEventResponseH\000R\tfailEvent\022D\n" +
+      "\014extend_claim\030\005 \001(\0132\037.idemsvc.v1.ExtendC" +
+      "laimResponseH\000R\013extendClaim\022G\n\rrelease_c" +
+      "laim\030\006 \001(\0132 .idemsvc.v1.ReleaseClaimResp" +
+      "onseH\000R\014releaseClaim\022G\n\rcheck_version\030\007 " +
+      "\001(\0132 .idemsvc.v1.CheckVersionResponseH\000R" +
+      "\014checkVersion\022T\n\022record_side_effect\030\010 \001(" +
+      "\0132$.idemsvc.v1.RecordSideEffectResponseH" +
+      "\000R\020recordSideEffect\022D\n\014claim_events\030\t \001(" +
+      "\0132\037.idemsvc.v1.ClaimEventsResponseH\000R\013cl" +
+      "aimEvents\022M\n\017complete_events\030\n \001(\0132\".ide" +
+      "msvc.v1.CompleteEventsResponseH\000R\016comple" +
+      "teEvents\022G\n\rreceive_event\030\r \001(\0132 .idemsv" +
+      "c.v1.ReceiveEventResponseH\000R\014receiveEven" +
+      "t\022J\n\016acquire_events\030\016 \001(\0132!.idemsvc.v1.A" +
+      "cquireEventsResponseH\000R\racquireEvents\022J\n" +
+      "\016receive_events\030\017 \001(\0132!.idemsvc.v1.Recei" +
+      "veEventsResponseH\000R\rreceiveEvents\022>\n\nadd" +
+      "_credit\030\020 \001(\0132\035.idemsvc.v1.AddCreditResp" +
+      "onseH\000R\taddCredit\022C\n\013unsubscribe\030\021 \001(\0132\037" +
+      ".idemsvc.v1.UnsubscribeResponseH\000R\013unsub" +
+      "scribe\022N\n\022subscription_ended\030\022 \001(\0132\035.ide" +
+      "msvc.v1.SubscriptionEndedH\000R\021subscriptio" +
+      "nEnded\022-\n\005error\030\013 \001(\0132\025.idemsvc.v1.ItemE" +
+      "rrorH\000R\005error\022-\n\007go_away\030\014 \001(\0132\022.idemsvc" +
+      ".v1.GoAwayH\000R\006goAwayB\010\n\006result\"Q\n\006GoAway" +
+      "\022/\n\005drain\030\001 \001(\0132\031.google.protobuf.Durati" +
+      "onR\005drain\022\026\n\006reason\030\002 \001(\tR\006reason\"\367\001\n\020Su" +
+      "bscribeRequest\022\034\n\tnamespace\030\001 \001(\tR\tnames" +
+      "pace\022\032\n\010consumer\030\002 \001(\tR\010consumer\022\032\n\010clai" +
+      "mant\030\003 \001(\tR\010claimant\022\026\n\006credit\030\004 \001(\005R\006cr" +
+      "edit\022/\n\005lease\030\005 \001(\0132\031.google.protobuf.Du" +
+      "rationR\005lease\022!\n\014want_payload\030\006 \001(\010R\013wan" +
+      "tPayload\022!\n\014resume_after\030\007 \001(\004R\013resumeAf" +
+      "ter\"N\n\020AddCreditRequest\022\"\n\014subscription\030" +
+      "\001 \001(\004R\014subscription\022\026\n\006credit\030\002 \001(\005R\006cre" +
+      "dit\"\'\n\021AddCreditResponse\022\022\n\004open\030\001 \001(\005R\004" +
+      "open\"8\n\022UnsubscribeRequest\022\"\n\014subscripti" +
+      "on\030\001 \001(\004R\014subscription\"\025\n\023UnsubscribeRes" +
+      "ponse\"+\n\021SubscriptionEnded\022\026\n\006reason\030\001 \001" +
+      "(\tR\006reasonB\250\001\n\024io.github.idemsvc.v1B\014Ses" +
+      "sionProtoP\001Z9github.com/idemsvc/idemsvc/" +
+      "api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nI" +
+      "demsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBM" +
+      "etadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -135,19 +187,55 @@ public final class SessionProto extends com.google.protobuf.GeneratedFile {
     internal_static_idemsvc_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionRequest_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "Timeout", "Traceparent", "Command", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "Subscribe", "AddCredit", "Unsubscribe", "Timeout", "Traceparent", "Command", });
     internal_static_idemsvc_v1_SessionResponse_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_idemsvc_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_SessionResponse_descriptor,
-        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "Error", "GoAway", "Result", });
+        new java.lang.String[] { "Correlation", "ClaimEvent", "CompleteEvent", "FailEvent", "ExtendClaim", "ReleaseClaim", "CheckVersion", "RecordSideEffect", "ClaimEvents", "CompleteEvents", "ReceiveEvent", "AcquireEvents", "ReceiveEvents", "AddCredit", "Unsubscribe", "SubscriptionEnded", "Error", "GoAway", "Result", });
     internal_static_idemsvc_v1_GoAway_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_idemsvc_v1_GoAway_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_GoAway_descriptor,
         new java.lang.String[] { "Drain", "Reason", });
+    internal_static_idemsvc_v1_SubscribeRequest_descriptor =
+      getDescriptor().getMessageType(3);
+    internal_static_idemsvc_v1_SubscribeRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_SubscribeRequest_descriptor,
+        new java.lang.String[] { "Namespace", "Consumer", "Claimant", "Credit", "Lease", "WantPayload", "ResumeAfter", });
+    internal_static_idemsvc_v1_AddCreditRequest_descriptor =
+      getDescriptor().getMessageType(4);
+    internal_static_idemsvc_v1_AddCreditRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_AddCreditRequest_descriptor,
+        new java.lang.String[] { "Subscription", "Credit", });
+    internal_static_idemsvc_v1_AddCreditResponse_descriptor =
+      getDescriptor().getMessageType(5);
+    internal_static_idemsvc_v1_AddCreditResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_AddCreditResponse_descriptor,
+        new java.lang.String[] { "Open", });
+    internal_static_idemsvc_v1_UnsubscribeRequest_descriptor =
+      getDescriptor().getMessageType(6);
+    internal_static_idemsvc_v1_UnsubscribeRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_UnsubscribeRequest_descriptor,
+        new java.lang.String[] { "Subscription", });
+    internal_static_idemsvc_v1_UnsubscribeResponse_descriptor =
+      getDescriptor().getMessageType(7);
+    internal_static_idemsvc_v1_UnsubscribeResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_UnsubscribeResponse_descriptor,
+        new java.lang.String[] { });
+    internal_static_idemsvc_v1_SubscriptionEnded_descriptor =
+      getDescriptor().getMessageType(8);
+    internal_static_idemsvc_v1_SubscriptionEnded_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_SubscriptionEnded_descriptor,
+        new java.lang.String[] { "Reason", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     io.github.idemsvc.v1.AcquireProto.getDescriptor();

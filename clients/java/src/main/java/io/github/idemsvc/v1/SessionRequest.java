@@ -72,6 +72,9 @@ private static final long serialVersionUID = 0L;
     RECEIVE_EVENT(12),
     ACQUIRE_EVENTS(13),
     RECEIVE_EVENTS(15),
+    SUBSCRIBE(16),
+    ADD_CREDIT(17),
+    UNSUBSCRIBE(18),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -101,6 +104,9 @@ private static final long serialVersionUID = 0L;
         case 12: return RECEIVE_EVENT;
         case 13: return ACQUIRE_EVENTS;
         case 15: return RECEIVE_EVENTS;
+        case 16: return SUBSCRIBE;
+        case 17: return ADD_CREDIT;
+        case 18: return UNSUBSCRIBE;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -648,6 +654,135 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.ReceiveEventsRequest.getDefaultInstance();
   }
 
+  public static final int SUBSCRIBE_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   * @return Whether the subscribe field is set.
+   */
+  @java.lang.Override
+  public boolean hasSubscribe() {
+    return commandCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   * @return The subscribe.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.SubscribeRequest getSubscribe() {
+    if (commandCase_ == 16) {
+       return (io.github.idemsvc.v1.SubscribeRequest) command_;
+    }
+    return io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.SubscribeRequestOrBuilder getSubscribeOrBuilder() {
+    if (commandCase_ == 16) {
+       return (io.github.idemsvc.v1.SubscribeRequest) command_;
+    }
+    return io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+  }
+
+  public static final int ADD_CREDIT_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   * @return Whether the addCredit field is set.
+   */
+  @java.lang.Override
+  public boolean hasAddCredit() {
+    return commandCase_ == 17;
+  }
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   * @return The addCredit.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AddCreditRequest getAddCredit() {
+    if (commandCase_ == 17) {
+       return (io.github.idemsvc.v1.AddCreditRequest) command_;
+    }
+    return io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AddCreditRequestOrBuilder getAddCreditOrBuilder() {
+    if (commandCase_ == 17) {
+       return (io.github.idemsvc.v1.AddCreditRequest) command_;
+    }
+    return io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+  }
+
+  public static final int UNSUBSCRIBE_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   * @return Whether the unsubscribe field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsubscribe() {
+    return commandCase_ == 18;
+  }
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   * @return The unsubscribe.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.UnsubscribeRequest getUnsubscribe() {
+    if (commandCase_ == 18) {
+       return (io.github.idemsvc.v1.UnsubscribeRequest) command_;
+    }
+    return io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.UnsubscribeRequestOrBuilder getUnsubscribeOrBuilder() {
+    if (commandCase_ == 18) {
+       return (io.github.idemsvc.v1.UnsubscribeRequest) command_;
+    }
+    return io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+  }
+
   public static final int TIMEOUT_FIELD_NUMBER = 11;
   private com.google.protobuf.Duration timeout_;
   /**
@@ -794,6 +929,15 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 15) {
       output.writeMessage(15, (io.github.idemsvc.v1.ReceiveEventsRequest) command_);
     }
+    if (commandCase_ == 16) {
+      output.writeMessage(16, (io.github.idemsvc.v1.SubscribeRequest) command_);
+    }
+    if (commandCase_ == 17) {
+      output.writeMessage(17, (io.github.idemsvc.v1.AddCreditRequest) command_);
+    }
+    if (commandCase_ == 18) {
+      output.writeMessage(18, (io.github.idemsvc.v1.UnsubscribeRequest) command_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -856,6 +1000,18 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (io.github.idemsvc.v1.ReceiveEventsRequest) command_);
+    }
+    if (commandCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, (io.github.idemsvc.v1.SubscribeRequest) command_);
+    }
+    if (commandCase_ == 17) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, (io.github.idemsvc.v1.AddCreditRequest) command_);
+    }
+    if (commandCase_ == 18) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, (io.github.idemsvc.v1.UnsubscribeRequest) command_);
     }
     return size;
   }
@@ -940,6 +1096,18 @@ private static final long serialVersionUID = 0L;
         if (!getReceiveEvents()
             .equals(other.getReceiveEvents())) return false;
         break;
+      case 16:
+        if (!getSubscribe()
+            .equals(other.getSubscribe())) return false;
+        break;
+      case 17:
+        if (!getAddCredit()
+            .equals(other.getAddCredit())) return false;
+        break;
+      case 18:
+        if (!getUnsubscribe()
+            .equals(other.getUnsubscribe())) return false;
+        break;
       case 0:
       default:
     }
@@ -1011,6 +1179,18 @@ private static final long serialVersionUID = 0L;
       case 15:
         hash = (37 * hash) + RECEIVE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getReceiveEvents().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + SUBSCRIBE_FIELD_NUMBER;
+        hash = (53 * hash) + getSubscribe().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + ADD_CREDIT_FIELD_NUMBER;
+        hash = (53 * hash) + getAddCredit().hashCode();
+        break;
+      case 18:
+        hash = (37 * hash) + UNSUBSCRIBE_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsubscribe().hashCode();
         break;
       case 0:
       default:
@@ -1193,6 +1373,15 @@ private static final long serialVersionUID = 0L;
       if (receiveEventsBuilder_ != null) {
         receiveEventsBuilder_.clear();
       }
+      if (subscribeBuilder_ != null) {
+        subscribeBuilder_.clear();
+      }
+      if (addCreditBuilder_ != null) {
+        addCreditBuilder_.clear();
+      }
+      if (unsubscribeBuilder_ != null) {
+        unsubscribeBuilder_.clear();
+      }
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -1239,13 +1428,13 @@ private static final long serialVersionUID = 0L;
         result.correlation_ = correlation_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00002000) != 0)) {
+      if (((from_bitField0_ & 0x00010000) != 0)) {
         result.timeout_ = timeoutBuilder_ == null
             ? timeout_
             : timeoutBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00004000) != 0)) {
+      if (((from_bitField0_ & 0x00020000) != 0)) {
         result.traceparent_ = traceparent_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -1302,6 +1491,18 @@ private static final long serialVersionUID = 0L;
           receiveEventsBuilder_ != null) {
         result.command_ = receiveEventsBuilder_.build();
       }
+      if (commandCase_ == 16 &&
+          subscribeBuilder_ != null) {
+        result.command_ = subscribeBuilder_.build();
+      }
+      if (commandCase_ == 17 &&
+          addCreditBuilder_ != null) {
+        result.command_ = addCreditBuilder_.build();
+      }
+      if (commandCase_ == 18 &&
+          unsubscribeBuilder_ != null) {
+        result.command_ = unsubscribeBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1324,7 +1525,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getTraceparent().isEmpty()) {
         traceparent_ = other.traceparent_;
-        bitField0_ |= 0x00004000;
+        bitField0_ |= 0x00020000;
         onChanged();
       }
       switch (other.getCommandCase()) {
@@ -1374,6 +1575,18 @@ private static final long serialVersionUID = 0L;
         }
         case RECEIVE_EVENTS: {
           mergeReceiveEvents(other.getReceiveEvents());
+          break;
+        }
+        case SUBSCRIBE: {
+          mergeSubscribe(other.getSubscribe());
+          break;
+        }
+        case ADD_CREDIT: {
+          mergeAddCredit(other.getAddCredit());
+          break;
+        }
+        case UNSUBSCRIBE: {
+          mergeUnsubscribe(other.getUnsubscribe());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1476,7 +1689,7 @@ private static final long serialVersionUID = 0L;
               input.readMessage(
                   internalGetTimeoutFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00002000;
+              bitField0_ |= 0x00010000;
               break;
             } // case 90
             case 98: {
@@ -1495,7 +1708,7 @@ private static final long serialVersionUID = 0L;
             } // case 106
             case 114: {
               traceparent_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00004000;
+              bitField0_ |= 0x00020000;
               break;
             } // case 114
             case 122: {
@@ -1505,6 +1718,27 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 15;
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  internalGetSubscribeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 16;
+              break;
+            } // case 130
+            case 138: {
+              input.readMessage(
+                  internalGetAddCreditFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 17;
+              break;
+            } // case 138
+            case 146: {
+              input.readMessage(
+                  internalGetUnsubscribeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 18;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3696,6 +3930,534 @@ private static final long serialVersionUID = 0L;
       return receiveEventsBuilder_;
     }
 
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.SubscribeRequest, io.github.idemsvc.v1.SubscribeRequest.Builder, io.github.idemsvc.v1.SubscribeRequestOrBuilder> subscribeBuilder_;
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     * @return Whether the subscribe field is set.
+     */
+    @java.lang.Override
+    public boolean hasSubscribe() {
+      return commandCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     * @return The subscribe.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.SubscribeRequest getSubscribe() {
+      if (subscribeBuilder_ == null) {
+        if (commandCase_ == 16) {
+          return (io.github.idemsvc.v1.SubscribeRequest) command_;
+        }
+        return io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 16) {
+          return subscribeBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    public Builder setSubscribe(io.github.idemsvc.v1.SubscribeRequest value) {
+      if (subscribeBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        subscribeBuilder_.setMessage(value);
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    public Builder setSubscribe(
+        io.github.idemsvc.v1.SubscribeRequest.Builder builderForValue) {
+      if (subscribeBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        subscribeBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    public Builder mergeSubscribe(io.github.idemsvc.v1.SubscribeRequest value) {
+      if (subscribeBuilder_ == null) {
+        if (commandCase_ == 16 &&
+            command_ != io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.SubscribeRequest.newBuilder((io.github.idemsvc.v1.SubscribeRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 16) {
+          subscribeBuilder_.mergeFrom(value);
+        } else {
+          subscribeBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    public Builder clearSubscribe() {
+      if (subscribeBuilder_ == null) {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        subscribeBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    public io.github.idemsvc.v1.SubscribeRequest.Builder getSubscribeBuilder() {
+      return internalGetSubscribeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.SubscribeRequestOrBuilder getSubscribeOrBuilder() {
+      if ((commandCase_ == 16) && (subscribeBuilder_ != null)) {
+        return subscribeBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 16) {
+          return (io.github.idemsvc.v1.SubscribeRequest) command_;
+        }
+        return io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.SubscribeRequest, io.github.idemsvc.v1.SubscribeRequest.Builder, io.github.idemsvc.v1.SubscribeRequestOrBuilder> 
+        internalGetSubscribeFieldBuilder() {
+      if (subscribeBuilder_ == null) {
+        if (!(commandCase_ == 16)) {
+          command_ = io.github.idemsvc.v1.SubscribeRequest.getDefaultInstance();
+        }
+        subscribeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.SubscribeRequest, io.github.idemsvc.v1.SubscribeRequest.Builder, io.github.idemsvc.v1.SubscribeRequestOrBuilder>(
+                (io.github.idemsvc.v1.SubscribeRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 16;
+      onChanged();
+      return subscribeBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AddCreditRequest, io.github.idemsvc.v1.AddCreditRequest.Builder, io.github.idemsvc.v1.AddCreditRequestOrBuilder> addCreditBuilder_;
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     * @return Whether the addCredit field is set.
+     */
+    @java.lang.Override
+    public boolean hasAddCredit() {
+      return commandCase_ == 17;
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     * @return The addCredit.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AddCreditRequest getAddCredit() {
+      if (addCreditBuilder_ == null) {
+        if (commandCase_ == 17) {
+          return (io.github.idemsvc.v1.AddCreditRequest) command_;
+        }
+        return io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 17) {
+          return addCreditBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    public Builder setAddCredit(io.github.idemsvc.v1.AddCreditRequest value) {
+      if (addCreditBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        addCreditBuilder_.setMessage(value);
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    public Builder setAddCredit(
+        io.github.idemsvc.v1.AddCreditRequest.Builder builderForValue) {
+      if (addCreditBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        addCreditBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    public Builder mergeAddCredit(io.github.idemsvc.v1.AddCreditRequest value) {
+      if (addCreditBuilder_ == null) {
+        if (commandCase_ == 17 &&
+            command_ != io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.AddCreditRequest.newBuilder((io.github.idemsvc.v1.AddCreditRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 17) {
+          addCreditBuilder_.mergeFrom(value);
+        } else {
+          addCreditBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    public Builder clearAddCredit() {
+      if (addCreditBuilder_ == null) {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        addCreditBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    public io.github.idemsvc.v1.AddCreditRequest.Builder getAddCreditBuilder() {
+      return internalGetAddCreditFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AddCreditRequestOrBuilder getAddCreditOrBuilder() {
+      if ((commandCase_ == 17) && (addCreditBuilder_ != null)) {
+        return addCreditBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 17) {
+          return (io.github.idemsvc.v1.AddCreditRequest) command_;
+        }
+        return io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Lets a subscription of this stream push more.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AddCreditRequest, io.github.idemsvc.v1.AddCreditRequest.Builder, io.github.idemsvc.v1.AddCreditRequestOrBuilder> 
+        internalGetAddCreditFieldBuilder() {
+      if (addCreditBuilder_ == null) {
+        if (!(commandCase_ == 17)) {
+          command_ = io.github.idemsvc.v1.AddCreditRequest.getDefaultInstance();
+        }
+        addCreditBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.AddCreditRequest, io.github.idemsvc.v1.AddCreditRequest.Builder, io.github.idemsvc.v1.AddCreditRequestOrBuilder>(
+                (io.github.idemsvc.v1.AddCreditRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 17;
+      onChanged();
+      return addCreditBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.UnsubscribeRequest, io.github.idemsvc.v1.UnsubscribeRequest.Builder, io.github.idemsvc.v1.UnsubscribeRequestOrBuilder> unsubscribeBuilder_;
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     * @return Whether the unsubscribe field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsubscribe() {
+      return commandCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     * @return The unsubscribe.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.UnsubscribeRequest getUnsubscribe() {
+      if (unsubscribeBuilder_ == null) {
+        if (commandCase_ == 18) {
+          return (io.github.idemsvc.v1.UnsubscribeRequest) command_;
+        }
+        return io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 18) {
+          return unsubscribeBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    public Builder setUnsubscribe(io.github.idemsvc.v1.UnsubscribeRequest value) {
+      if (unsubscribeBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        command_ = value;
+        onChanged();
+      } else {
+        unsubscribeBuilder_.setMessage(value);
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    public Builder setUnsubscribe(
+        io.github.idemsvc.v1.UnsubscribeRequest.Builder builderForValue) {
+      if (unsubscribeBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsubscribeBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    public Builder mergeUnsubscribe(io.github.idemsvc.v1.UnsubscribeRequest value) {
+      if (unsubscribeBuilder_ == null) {
+        if (commandCase_ == 18 &&
+            command_ != io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance()) {
+          command_ = io.github.idemsvc.v1.UnsubscribeRequest.newBuilder((io.github.idemsvc.v1.UnsubscribeRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 18) {
+          unsubscribeBuilder_.mergeFrom(value);
+        } else {
+          unsubscribeBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    public Builder clearUnsubscribe() {
+      if (unsubscribeBuilder_ == null) {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        unsubscribeBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    public io.github.idemsvc.v1.UnsubscribeRequest.Builder getUnsubscribeBuilder() {
+      return internalGetUnsubscribeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.UnsubscribeRequestOrBuilder getUnsubscribeOrBuilder() {
+      if ((commandCase_ == 18) && (unsubscribeBuilder_ != null)) {
+        return unsubscribeBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 18) {
+          return (io.github.idemsvc.v1.UnsubscribeRequest) command_;
+        }
+        return io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Ends a subscription of this stream.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.UnsubscribeRequest, io.github.idemsvc.v1.UnsubscribeRequest.Builder, io.github.idemsvc.v1.UnsubscribeRequestOrBuilder> 
+        internalGetUnsubscribeFieldBuilder() {
+      if (unsubscribeBuilder_ == null) {
+        if (!(commandCase_ == 18)) {
+          command_ = io.github.idemsvc.v1.UnsubscribeRequest.getDefaultInstance();
+        }
+        unsubscribeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.UnsubscribeRequest, io.github.idemsvc.v1.UnsubscribeRequest.Builder, io.github.idemsvc.v1.UnsubscribeRequestOrBuilder>(
+                (io.github.idemsvc.v1.UnsubscribeRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 18;
+      onChanged();
+      return unsubscribeBuilder_;
+    }
+
     private com.google.protobuf.Duration timeout_;
     private com.google.protobuf.SingleFieldBuilder<
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
@@ -3708,7 +4470,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the timeout field is set.
      */
     public boolean hasTimeout() {
-      return ((bitField0_ & 0x00002000) != 0);
+      return ((bitField0_ & 0x00010000) != 0);
     }
     /**
      * <pre>
@@ -3739,7 +4501,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00002000;
+      bitField0_ |= 0x00010000;
       onChanged();
       return this;
     }
@@ -3757,7 +4519,7 @@ private static final long serialVersionUID = 0L;
       } else {
         timeoutBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00002000;
+      bitField0_ |= 0x00010000;
       onChanged();
       return this;
     }
@@ -3770,7 +4532,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeTimeout(com.google.protobuf.Duration value) {
       if (timeoutBuilder_ == null) {
-        if (((bitField0_ & 0x00002000) != 0) &&
+        if (((bitField0_ & 0x00010000) != 0) &&
           timeout_ != null &&
           timeout_ != com.google.protobuf.Duration.getDefaultInstance()) {
           getTimeoutBuilder().mergeFrom(value);
@@ -3781,7 +4543,7 @@ private static final long serialVersionUID = 0L;
         timeoutBuilder_.mergeFrom(value);
       }
       if (timeout_ != null) {
-        bitField0_ |= 0x00002000;
+        bitField0_ |= 0x00010000;
         onChanged();
       }
       return this;
@@ -3794,7 +4556,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public Builder clearTimeout() {
-      bitField0_ = (bitField0_ & ~0x00002000);
+      bitField0_ = (bitField0_ & ~0x00010000);
       timeout_ = null;
       if (timeoutBuilder_ != null) {
         timeoutBuilder_.dispose();
@@ -3811,7 +4573,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Duration timeout = 11 [json_name = "timeout"];</code>
      */
     public com.google.protobuf.Duration.Builder getTimeoutBuilder() {
-      bitField0_ |= 0x00002000;
+      bitField0_ |= 0x00010000;
       onChanged();
       return internalGetTimeoutFieldBuilder().getBuilder();
     }
@@ -3909,7 +4671,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       java.util.Objects.requireNonNull(value);
       traceparent_ = value;
-      bitField0_ |= 0x00004000;
+      bitField0_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -3924,7 +4686,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearTraceparent() {
       traceparent_ = getDefaultInstance().getTraceparent();
-      bitField0_ = (bitField0_ & ~0x00004000);
+      bitField0_ = (bitField0_ & ~0x00020000);
       onChanged();
       return this;
     }
@@ -3943,7 +4705,7 @@ private static final long serialVersionUID = 0L;
       java.util.Objects.requireNonNull(value);
       checkByteStringIsUtf8(value);
       traceparent_ = value;
-      bitField0_ |= 0x00004000;
+      bitField0_ |= 0x00020000;
       onChanged();
       return this;
     }

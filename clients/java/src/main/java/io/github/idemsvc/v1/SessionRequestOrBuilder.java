@@ -347,6 +347,87 @@ public interface SessionRequestOrBuilder extends
 
   /**
    * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   * @return Whether the subscribe field is set.
+   */
+  boolean hasSubscribe();
+  /**
+   * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   * @return The subscribe.
+   */
+  io.github.idemsvc.v1.SubscribeRequest getSubscribe();
+  /**
+   * <pre>
+   * Has events pushed as they fall due. Answered with acquire_events for each batch, and at last with subscription_ended or error.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscribeRequest subscribe = 16 [json_name = "subscribe"];</code>
+   */
+  io.github.idemsvc.v1.SubscribeRequestOrBuilder getSubscribeOrBuilder();
+
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   * @return Whether the addCredit field is set.
+   */
+  boolean hasAddCredit();
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   * @return The addCredit.
+   */
+  io.github.idemsvc.v1.AddCreditRequest getAddCredit();
+  /**
+   * <pre>
+   * Lets a subscription of this stream push more.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditRequest add_credit = 17 [json_name = "addCredit"];</code>
+   */
+  io.github.idemsvc.v1.AddCreditRequestOrBuilder getAddCreditOrBuilder();
+
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   * @return Whether the unsubscribe field is set.
+   */
+  boolean hasUnsubscribe();
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   * @return The unsubscribe.
+   */
+  io.github.idemsvc.v1.UnsubscribeRequest getUnsubscribe();
+  /**
+   * <pre>
+   * Ends a subscription of this stream.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeRequest unsubscribe = 18 [json_name = "unsubscribe"];</code>
+   */
+  io.github.idemsvc.v1.UnsubscribeRequestOrBuilder getUnsubscribeOrBuilder();
+
+  /**
+   * <pre>
    * How long the client waits for this answer, like a deadline of a unary call; checked by the server. Absent: as long as the stream.
    * </pre>
    *

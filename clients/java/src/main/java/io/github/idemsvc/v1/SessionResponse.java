@@ -70,6 +70,9 @@ private static final long serialVersionUID = 0L;
     RECEIVE_EVENT(13),
     ACQUIRE_EVENTS(14),
     RECEIVE_EVENTS(15),
+    ADD_CREDIT(16),
+    UNSUBSCRIBE(17),
+    SUBSCRIPTION_ENDED(18),
     ERROR(11),
     GO_AWAY(12),
     RESULT_NOT_SET(0);
@@ -101,6 +104,9 @@ private static final long serialVersionUID = 0L;
         case 13: return RECEIVE_EVENT;
         case 14: return ACQUIRE_EVENTS;
         case 15: return RECEIVE_EVENTS;
+        case 16: return ADD_CREDIT;
+        case 17: return UNSUBSCRIBE;
+        case 18: return SUBSCRIPTION_ENDED;
         case 11: return ERROR;
         case 12: return GO_AWAY;
         case 0: return RESULT_NOT_SET;
@@ -566,7 +572,7 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_EVENTS_FIELD_NUMBER = 14;
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -578,7 +584,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -593,7 +599,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -649,10 +655,139 @@ private static final long serialVersionUID = 0L;
     return io.github.idemsvc.v1.ReceiveEventsResponse.getDefaultInstance();
   }
 
+  public static final int ADD_CREDIT_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   * @return Whether the addCredit field is set.
+   */
+  @java.lang.Override
+  public boolean hasAddCredit() {
+    return resultCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   * @return The addCredit.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AddCreditResponse getAddCredit() {
+    if (resultCase_ == 16) {
+       return (io.github.idemsvc.v1.AddCreditResponse) result_;
+    }
+    return io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.AddCreditResponseOrBuilder getAddCreditOrBuilder() {
+    if (resultCase_ == 16) {
+       return (io.github.idemsvc.v1.AddCreditResponse) result_;
+    }
+    return io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+  }
+
+  public static final int UNSUBSCRIBE_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   * @return Whether the unsubscribe field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsubscribe() {
+    return resultCase_ == 17;
+  }
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   * @return The unsubscribe.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.UnsubscribeResponse getUnsubscribe() {
+    if (resultCase_ == 17) {
+       return (io.github.idemsvc.v1.UnsubscribeResponse) result_;
+    }
+    return io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.UnsubscribeResponseOrBuilder getUnsubscribeOrBuilder() {
+    if (resultCase_ == 17) {
+       return (io.github.idemsvc.v1.UnsubscribeResponse) result_;
+    }
+    return io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+  }
+
+  public static final int SUBSCRIPTION_ENDED_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   * @return Whether the subscriptionEnded field is set.
+   */
+  @java.lang.Override
+  public boolean hasSubscriptionEnded() {
+    return resultCase_ == 18;
+  }
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   * @return The subscriptionEnded.
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.SubscriptionEnded getSubscriptionEnded() {
+    if (resultCase_ == 18) {
+       return (io.github.idemsvc.v1.SubscriptionEnded) result_;
+    }
+    return io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   */
+  @java.lang.Override
+  public io.github.idemsvc.v1.SubscriptionEndedOrBuilder getSubscriptionEndedOrBuilder() {
+    if (resultCase_ == 18) {
+       return (io.github.idemsvc.v1.SubscriptionEnded) result_;
+    }
+    return io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+  }
+
   public static final int ERROR_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * The command was refused.
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -664,7 +799,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The command was refused.
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -679,7 +814,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The command was refused.
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -794,6 +929,15 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 15) {
       output.writeMessage(15, (io.github.idemsvc.v1.ReceiveEventsResponse) result_);
     }
+    if (resultCase_ == 16) {
+      output.writeMessage(16, (io.github.idemsvc.v1.AddCreditResponse) result_);
+    }
+    if (resultCase_ == 17) {
+      output.writeMessage(17, (io.github.idemsvc.v1.UnsubscribeResponse) result_);
+    }
+    if (resultCase_ == 18) {
+      output.writeMessage(18, (io.github.idemsvc.v1.SubscriptionEnded) result_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -857,6 +1001,18 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (io.github.idemsvc.v1.ReceiveEventsResponse) result_);
+    }
+    if (resultCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, (io.github.idemsvc.v1.AddCreditResponse) result_);
+    }
+    if (resultCase_ == 17) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, (io.github.idemsvc.v1.UnsubscribeResponse) result_);
+    }
+    if (resultCase_ == 18) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, (io.github.idemsvc.v1.SubscriptionEnded) result_);
     }
     return size;
   }
@@ -934,6 +1090,18 @@ private static final long serialVersionUID = 0L;
         if (!getReceiveEvents()
             .equals(other.getReceiveEvents())) return false;
         break;
+      case 16:
+        if (!getAddCredit()
+            .equals(other.getAddCredit())) return false;
+        break;
+      case 17:
+        if (!getUnsubscribe()
+            .equals(other.getUnsubscribe())) return false;
+        break;
+      case 18:
+        if (!getSubscriptionEnded()
+            .equals(other.getSubscriptionEnded())) return false;
+        break;
       case 11:
         if (!getError()
             .equals(other.getError())) return false;
@@ -1007,6 +1175,18 @@ private static final long serialVersionUID = 0L;
       case 15:
         hash = (37 * hash) + RECEIVE_EVENTS_FIELD_NUMBER;
         hash = (53 * hash) + getReceiveEvents().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + ADD_CREDIT_FIELD_NUMBER;
+        hash = (53 * hash) + getAddCredit().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + UNSUBSCRIBE_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsubscribe().hashCode();
+        break;
+      case 18:
+        hash = (37 * hash) + SUBSCRIPTION_ENDED_FIELD_NUMBER;
+        hash = (53 * hash) + getSubscriptionEnded().hashCode();
         break;
       case 11:
         hash = (37 * hash) + ERROR_FIELD_NUMBER;
@@ -1191,6 +1371,15 @@ private static final long serialVersionUID = 0L;
       if (receiveEventsBuilder_ != null) {
         receiveEventsBuilder_.clear();
       }
+      if (addCreditBuilder_ != null) {
+        addCreditBuilder_.clear();
+      }
+      if (unsubscribeBuilder_ != null) {
+        unsubscribeBuilder_.clear();
+      }
+      if (subscriptionEndedBuilder_ != null) {
+        subscriptionEndedBuilder_.clear();
+      }
       if (errorBuilder_ != null) {
         errorBuilder_.clear();
       }
@@ -1289,6 +1478,18 @@ private static final long serialVersionUID = 0L;
           receiveEventsBuilder_ != null) {
         result.result_ = receiveEventsBuilder_.build();
       }
+      if (resultCase_ == 16 &&
+          addCreditBuilder_ != null) {
+        result.result_ = addCreditBuilder_.build();
+      }
+      if (resultCase_ == 17 &&
+          unsubscribeBuilder_ != null) {
+        result.result_ = unsubscribeBuilder_.build();
+      }
+      if (resultCase_ == 18 &&
+          subscriptionEndedBuilder_ != null) {
+        result.result_ = subscriptionEndedBuilder_.build();
+      }
       if (resultCase_ == 11 &&
           errorBuilder_ != null) {
         result.result_ = errorBuilder_.build();
@@ -1361,6 +1562,18 @@ private static final long serialVersionUID = 0L;
         }
         case RECEIVE_EVENTS: {
           mergeReceiveEvents(other.getReceiveEvents());
+          break;
+        }
+        case ADD_CREDIT: {
+          mergeAddCredit(other.getAddCredit());
+          break;
+        }
+        case UNSUBSCRIBE: {
+          mergeUnsubscribe(other.getUnsubscribe());
+          break;
+        }
+        case SUBSCRIPTION_ENDED: {
+          mergeSubscriptionEnded(other.getSubscriptionEnded());
           break;
         }
         case ERROR: {
@@ -1502,6 +1715,27 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 15;
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  internalGetAddCreditFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 16;
+              break;
+            } // case 130
+            case 138: {
+              input.readMessage(
+                  internalGetUnsubscribeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 17;
+              break;
+            } // case 138
+            case 146: {
+              input.readMessage(
+                  internalGetSubscriptionEndedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 18;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3342,7 +3576,7 @@ private static final long serialVersionUID = 0L;
         io.github.idemsvc.v1.AcquireEventsResponse, io.github.idemsvc.v1.AcquireEventsResponse.Builder, io.github.idemsvc.v1.AcquireEventsResponseOrBuilder> acquireEventsBuilder_;
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3354,7 +3588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3376,7 +3610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3394,7 +3628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3412,7 +3646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3439,7 +3673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3462,7 +3696,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3472,7 +3706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3490,7 +3724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer to acquire_events.
+     * Answer to acquire_events, or a batch of a subscription.
      * </pre>
      *
      * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -3691,10 +3925,538 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AddCreditResponse, io.github.idemsvc.v1.AddCreditResponse.Builder, io.github.idemsvc.v1.AddCreditResponseOrBuilder> addCreditBuilder_;
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     * @return Whether the addCredit field is set.
+     */
+    @java.lang.Override
+    public boolean hasAddCredit() {
+      return resultCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     * @return The addCredit.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AddCreditResponse getAddCredit() {
+      if (addCreditBuilder_ == null) {
+        if (resultCase_ == 16) {
+          return (io.github.idemsvc.v1.AddCreditResponse) result_;
+        }
+        return io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 16) {
+          return addCreditBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    public Builder setAddCredit(io.github.idemsvc.v1.AddCreditResponse value) {
+      if (addCreditBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        addCreditBuilder_.setMessage(value);
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    public Builder setAddCredit(
+        io.github.idemsvc.v1.AddCreditResponse.Builder builderForValue) {
+      if (addCreditBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        addCreditBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    public Builder mergeAddCredit(io.github.idemsvc.v1.AddCreditResponse value) {
+      if (addCreditBuilder_ == null) {
+        if (resultCase_ == 16 &&
+            result_ != io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.AddCreditResponse.newBuilder((io.github.idemsvc.v1.AddCreditResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 16) {
+          addCreditBuilder_.mergeFrom(value);
+        } else {
+          addCreditBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    public Builder clearAddCredit() {
+      if (addCreditBuilder_ == null) {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        addCreditBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    public io.github.idemsvc.v1.AddCreditResponse.Builder getAddCreditBuilder() {
+      return internalGetAddCreditFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.AddCreditResponseOrBuilder getAddCreditOrBuilder() {
+      if ((resultCase_ == 16) && (addCreditBuilder_ != null)) {
+        return addCreditBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 16) {
+          return (io.github.idemsvc.v1.AddCreditResponse) result_;
+        }
+        return io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to add_credit.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.AddCreditResponse, io.github.idemsvc.v1.AddCreditResponse.Builder, io.github.idemsvc.v1.AddCreditResponseOrBuilder> 
+        internalGetAddCreditFieldBuilder() {
+      if (addCreditBuilder_ == null) {
+        if (!(resultCase_ == 16)) {
+          result_ = io.github.idemsvc.v1.AddCreditResponse.getDefaultInstance();
+        }
+        addCreditBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.AddCreditResponse, io.github.idemsvc.v1.AddCreditResponse.Builder, io.github.idemsvc.v1.AddCreditResponseOrBuilder>(
+                (io.github.idemsvc.v1.AddCreditResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 16;
+      onChanged();
+      return addCreditBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.UnsubscribeResponse, io.github.idemsvc.v1.UnsubscribeResponse.Builder, io.github.idemsvc.v1.UnsubscribeResponseOrBuilder> unsubscribeBuilder_;
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     * @return Whether the unsubscribe field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsubscribe() {
+      return resultCase_ == 17;
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     * @return The unsubscribe.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.UnsubscribeResponse getUnsubscribe() {
+      if (unsubscribeBuilder_ == null) {
+        if (resultCase_ == 17) {
+          return (io.github.idemsvc.v1.UnsubscribeResponse) result_;
+        }
+        return io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 17) {
+          return unsubscribeBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    public Builder setUnsubscribe(io.github.idemsvc.v1.UnsubscribeResponse value) {
+      if (unsubscribeBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        unsubscribeBuilder_.setMessage(value);
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    public Builder setUnsubscribe(
+        io.github.idemsvc.v1.UnsubscribeResponse.Builder builderForValue) {
+      if (unsubscribeBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsubscribeBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    public Builder mergeUnsubscribe(io.github.idemsvc.v1.UnsubscribeResponse value) {
+      if (unsubscribeBuilder_ == null) {
+        if (resultCase_ == 17 &&
+            result_ != io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.UnsubscribeResponse.newBuilder((io.github.idemsvc.v1.UnsubscribeResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 17) {
+          unsubscribeBuilder_.mergeFrom(value);
+        } else {
+          unsubscribeBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    public Builder clearUnsubscribe() {
+      if (unsubscribeBuilder_ == null) {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        unsubscribeBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    public io.github.idemsvc.v1.UnsubscribeResponse.Builder getUnsubscribeBuilder() {
+      return internalGetUnsubscribeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.UnsubscribeResponseOrBuilder getUnsubscribeOrBuilder() {
+      if ((resultCase_ == 17) && (unsubscribeBuilder_ != null)) {
+        return unsubscribeBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 17) {
+          return (io.github.idemsvc.v1.UnsubscribeResponse) result_;
+        }
+        return io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Answer to unsubscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.UnsubscribeResponse, io.github.idemsvc.v1.UnsubscribeResponse.Builder, io.github.idemsvc.v1.UnsubscribeResponseOrBuilder> 
+        internalGetUnsubscribeFieldBuilder() {
+      if (unsubscribeBuilder_ == null) {
+        if (!(resultCase_ == 17)) {
+          result_ = io.github.idemsvc.v1.UnsubscribeResponse.getDefaultInstance();
+        }
+        unsubscribeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.UnsubscribeResponse, io.github.idemsvc.v1.UnsubscribeResponse.Builder, io.github.idemsvc.v1.UnsubscribeResponseOrBuilder>(
+                (io.github.idemsvc.v1.UnsubscribeResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 17;
+      onChanged();
+      return unsubscribeBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.SubscriptionEnded, io.github.idemsvc.v1.SubscriptionEnded.Builder, io.github.idemsvc.v1.SubscriptionEndedOrBuilder> subscriptionEndedBuilder_;
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     * @return Whether the subscriptionEnded field is set.
+     */
+    @java.lang.Override
+    public boolean hasSubscriptionEnded() {
+      return resultCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     * @return The subscriptionEnded.
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.SubscriptionEnded getSubscriptionEnded() {
+      if (subscriptionEndedBuilder_ == null) {
+        if (resultCase_ == 18) {
+          return (io.github.idemsvc.v1.SubscriptionEnded) result_;
+        }
+        return io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+      } else {
+        if (resultCase_ == 18) {
+          return subscriptionEndedBuilder_.getMessage();
+        }
+        return io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    public Builder setSubscriptionEnded(io.github.idemsvc.v1.SubscriptionEnded value) {
+      if (subscriptionEndedBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        result_ = value;
+        onChanged();
+      } else {
+        subscriptionEndedBuilder_.setMessage(value);
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    public Builder setSubscriptionEnded(
+        io.github.idemsvc.v1.SubscriptionEnded.Builder builderForValue) {
+      if (subscriptionEndedBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        subscriptionEndedBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    public Builder mergeSubscriptionEnded(io.github.idemsvc.v1.SubscriptionEnded value) {
+      if (subscriptionEndedBuilder_ == null) {
+        if (resultCase_ == 18 &&
+            result_ != io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance()) {
+          result_ = io.github.idemsvc.v1.SubscriptionEnded.newBuilder((io.github.idemsvc.v1.SubscriptionEnded) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 18) {
+          subscriptionEndedBuilder_.mergeFrom(value);
+        } else {
+          subscriptionEndedBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    public Builder clearSubscriptionEnded() {
+      if (subscriptionEndedBuilder_ == null) {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        subscriptionEndedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    public io.github.idemsvc.v1.SubscriptionEnded.Builder getSubscriptionEndedBuilder() {
+      return internalGetSubscriptionEndedFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    @java.lang.Override
+    public io.github.idemsvc.v1.SubscriptionEndedOrBuilder getSubscriptionEndedOrBuilder() {
+      if ((resultCase_ == 18) && (subscriptionEndedBuilder_ != null)) {
+        return subscriptionEndedBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 18) {
+          return (io.github.idemsvc.v1.SubscriptionEnded) result_;
+        }
+        return io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Last answer to subscribe.
+     * </pre>
+     *
+     * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.idemsvc.v1.SubscriptionEnded, io.github.idemsvc.v1.SubscriptionEnded.Builder, io.github.idemsvc.v1.SubscriptionEndedOrBuilder> 
+        internalGetSubscriptionEndedFieldBuilder() {
+      if (subscriptionEndedBuilder_ == null) {
+        if (!(resultCase_ == 18)) {
+          result_ = io.github.idemsvc.v1.SubscriptionEnded.getDefaultInstance();
+        }
+        subscriptionEndedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.idemsvc.v1.SubscriptionEnded, io.github.idemsvc.v1.SubscriptionEnded.Builder, io.github.idemsvc.v1.SubscriptionEndedOrBuilder>(
+                (io.github.idemsvc.v1.SubscriptionEnded) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 18;
+      onChanged();
+      return subscriptionEndedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
         io.github.idemsvc.v1.ItemError, io.github.idemsvc.v1.ItemError.Builder, io.github.idemsvc.v1.ItemErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3706,7 +4468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3728,7 +4490,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3746,7 +4508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3764,7 +4526,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3791,7 +4553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3814,7 +4576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3824,7 +4586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -3842,7 +4604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The command was refused.
+     * The command was refused. To subscribe, it is the last answer.
      * </pre>
      *
      * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>

@@ -292,7 +292,7 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -301,7 +301,7 @@ public interface SessionResponseOrBuilder extends
   boolean hasAcquireEvents();
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -310,7 +310,7 @@ public interface SessionResponseOrBuilder extends
   io.github.idemsvc.v1.AcquireEventsResponse getAcquireEvents();
   /**
    * <pre>
-   * Answer to acquire_events.
+   * Answer to acquire_events, or a batch of a subscription.
    * </pre>
    *
    * <code>.idemsvc.v1.AcquireEventsResponse acquire_events = 14 [json_name = "acquireEvents"];</code>
@@ -346,7 +346,88 @@ public interface SessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The command was refused.
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   * @return Whether the addCredit field is set.
+   */
+  boolean hasAddCredit();
+  /**
+   * <pre>
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   * @return The addCredit.
+   */
+  io.github.idemsvc.v1.AddCreditResponse getAddCredit();
+  /**
+   * <pre>
+   * Answer to add_credit.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.AddCreditResponse add_credit = 16 [json_name = "addCredit"];</code>
+   */
+  io.github.idemsvc.v1.AddCreditResponseOrBuilder getAddCreditOrBuilder();
+
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   * @return Whether the unsubscribe field is set.
+   */
+  boolean hasUnsubscribe();
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   * @return The unsubscribe.
+   */
+  io.github.idemsvc.v1.UnsubscribeResponse getUnsubscribe();
+  /**
+   * <pre>
+   * Answer to unsubscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.UnsubscribeResponse unsubscribe = 17 [json_name = "unsubscribe"];</code>
+   */
+  io.github.idemsvc.v1.UnsubscribeResponseOrBuilder getUnsubscribeOrBuilder();
+
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   * @return Whether the subscriptionEnded field is set.
+   */
+  boolean hasSubscriptionEnded();
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   * @return The subscriptionEnded.
+   */
+  io.github.idemsvc.v1.SubscriptionEnded getSubscriptionEnded();
+  /**
+   * <pre>
+   * Last answer to subscribe.
+   * </pre>
+   *
+   * <code>.idemsvc.v1.SubscriptionEnded subscription_ended = 18 [json_name = "subscriptionEnded"];</code>
+   */
+  io.github.idemsvc.v1.SubscriptionEndedOrBuilder getSubscriptionEndedOrBuilder();
+
+  /**
+   * <pre>
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -355,7 +436,7 @@ public interface SessionResponseOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * The command was refused.
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
@@ -364,7 +445,7 @@ public interface SessionResponseOrBuilder extends
   io.github.idemsvc.v1.ItemError getError();
   /**
    * <pre>
-   * The command was refused.
+   * The command was refused. To subscribe, it is the last answer.
    * </pre>
    *
    * <code>.idemsvc.v1.ItemError error = 11 [json_name = "error"];</code>
