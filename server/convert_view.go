@@ -142,6 +142,7 @@ func attemptView(a *idem.Attempt) *pb.AttemptView {
 func deliveryViews(views []storage.View, rejected bool) []*pb.DeliveryView {
 	var out []*pb.DeliveryView
 	byRequest := map[string]*pb.DeliveryView{}
+	answers := answersOf(views)
 	add := func(consumer string, d *pb.DeliveryView) {
 		if d.GetDisposition() == pb.Disposition_DISPOSITION_REJECTED_SIGNATURE && !rejected {
 			return
@@ -154,6 +155,9 @@ func deliveryViews(views []storage.View, rejected bool) []*pb.DeliveryView {
 			return
 		}
 		d.Consumers = []string{consumer}
+		if told := answers[id]; told != nil {
+			d.Answer = told
+		}
 		byRequest[id] = d
 		out = append(out, d)
 	}
@@ -161,12 +165,27 @@ func deliveryViews(views []storage.View, rejected bool) []*pb.DeliveryView {
 		e := views[i].Event
 		add(e.Key.Consumer, firstDelivery(e))
 		for j := range views[i].Deliveries {
-			add(e.Key.Consumer, deliveryView(&views[i].Deliveries[j]))
+			if !views[i].Deliveries[j].IsAnswer() {
+				add(e.Key.Consumer, deliveryView(&views[i].Deliveries[j]))
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *pb.DeliveryView) int {
 		return cmp.Compare(a.GetRecordedAt().AsTime().UnixMicro(), b.GetRecordedAt().AsTime().UnixMicro())
 	})
+	return out
+}
+
+// answersOf are the answers that were recorded for themselves, by the arrival's request ID.
+func answersOf(views []storage.View) map[string]*pb.DeliveryAnswer {
+	out := map[string]*pb.DeliveryAnswer{}
+	for i := range views {
+		for j := range views[i].Deliveries {
+			if d := &views[i].Deliveries[j]; d.IsAnswer() && out[d.RequestID] == nil {
+				out[d.RequestID] = fromAnswered(d.Answered)
+			}
+		}
+	}
 	return out
 }
 

@@ -108,13 +108,17 @@ func listedEvent(v *storage.View) *pb.ListedEvent {
 	e := v.Event
 	x := &pb.ListedEvent{
 		Event: fromFacts(e.Key, &e.Facts), Processing: consumerView(v), StateSince: instant(v.Since), StandsSince: instant(v.StandsSince()),
-		Deliveries: int32(len(v.Deliveries)) + 1, Damaged: v.Damaged, //nolint:gosec // at most 201
+		Deliveries: 1, Damaged: v.Damaged,
 	}
 	x.Event.PayloadHash, x.Event.Fingerprint = nil, nil
 	if e.Claimant != "" {
 		x.Owner = owner(e.Holder, e.Claimant)
 	}
 	for i := range v.Deliveries {
+		if v.Deliveries[i].IsAnswer() {
+			continue
+		}
+		x.Deliveries++
 		if v.Deliveries[i].Disposition == idem.DispositionDuplicate {
 			x.Duplicates++
 		}

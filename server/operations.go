@@ -11,7 +11,7 @@ import (
 
 // features are what a client may ask for before it uses it.
 var features = []string{
-	"acquire", "backfill", "batch", "consequences", "list", "ordering", "policies", "receive", "receive_batch", "replay", "resolve", "session", "side_effects", "signal", "stuck_after", "subscribe", "wait",
+	"acquire", "backfill", "batch", "consequences", "delivery_answers", "list", "ordering", "policies", "receive", "receive_batch", "replay", "resolve", "session", "side_effects", "signal", "stuck_after", "subscribe", "wait",
 }
 
 // operations serves people and their tools.

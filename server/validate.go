@@ -22,7 +22,7 @@ var compiledRules = sync.OnceValues(func() (protovalidate.Validator, error) {
 		&pb.ClaimEventRequest{}, &pb.ClaimEventsRequest{}, &pb.ClaimItem{}, &pb.CompleteEventRequest{}, &pb.CompleteEventsRequest{},
 		&pb.FailEventRequest{}, &pb.ExtendClaimRequest{}, &pb.ReleaseClaimRequest{}, &pb.CheckVersionRequest{},
 		&pb.RecordSideEffectRequest{}, &pb.GetEventRequest{}, &pb.GetServerInfoRequest{}, &pb.GetPoliciesRequest{}, &pb.ApplyPoliciesRequest{},
-		&pb.ReceiveEventRequest{}, &pb.ReceiveEventsRequest{}, &pb.ReceiveItem{}, &pb.AcquireEventsRequest{},
+		&pb.ReceiveEventRequest{}, &pb.ReceiveEventsRequest{}, &pb.ReceiveItem{}, &pb.AcquireEventsRequest{}, &pb.RecordDeliveryAnswerRequest{},
 		&pb.SubscribeRequest{}, &pb.AddCreditRequest{}, &pb.UnsubscribeRequest{},
 		&pb.GetClockRequest{}, &pb.AdvanceClockRequest{}, &pb.SetClockRequest{},
 	))

@@ -48,6 +48,11 @@ func deliveryOfReceipt(c *idem.Receive, a *idem.ReceiveAnswer) Delivery {
 	}
 }
 
+// answerOf is the record of what a provider was told about a delivery.
+func answerOf(key idem.EventKey, requestID string, a idem.DeliveryAnswer) Delivery {
+	return Delivery{Event: key.ID(), Key: key, Identity: idem.Digest("answer", requestID), RequestID: requestID, Answered: a}
+}
+
 type deliveries struct {
 	backend Backend
 	log     *slog.Logger
@@ -133,7 +138,7 @@ func (d *deliveries) write(batch []Delivery) {
 	defer cancel()
 	if err := d.backend.RecordDeliveries(ctx, batch); err != nil {
 		d.dropped.Add(uint64(len(batch)))
-		d.log.Warn("records of duplicate deliveries were lost", "count", len(batch), "error", err)
+		d.log.Warn("records of duplicate deliveries and of answers were lost", "count", len(batch), "error", err)
 	}
 }
 

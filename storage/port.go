@@ -108,7 +108,8 @@ type View struct {
 	Damaged bool         // part of what is stored about it cannot be read; its key can
 }
 
-// Delivery is the record of one arrival.
+// Delivery is the record of one arrival, or of what its provider was told: that has Answered,
+// and the arrival's request ID to find it by.
 type Delivery struct {
 	Event       idem.ID
 	Key         idem.EventKey
@@ -124,8 +125,12 @@ type Delivery struct {
 	Disposition idem.Disposition
 	Outcome     idem.Outcome
 	Anomalies   []idem.Anomaly
+	Answered    idem.DeliveryAnswer
 	RecordedAt  idem.Instant
 }
+
+// IsAnswer reports whether the record is of what a provider was told.
+func (d *Delivery) IsAnswer() bool { return d.Answered.HTTPStatus != 0 }
 
 // QueryKind says what a lookup's value is.
 type QueryKind uint8

@@ -346,6 +346,14 @@ func (s *Service) internal(c idem.Command) {
 	s.enqueue(&call{ctx: context.Background(), cmd: c, done: make(chan Result, 1)})
 }
 
+// RecordAnswer notes what the provider was told about a delivery of events. It is written
+// behind, like the records of deliveries that decided nothing.
+func (s *Service) RecordAnswer(keys []idem.EventKey, requestID string, a idem.DeliveryAnswer) {
+	for _, k := range keys {
+		s.deliveries.add(answerOf(k, requestID, a))
+	}
+}
+
 // noted is told of every result: it wakes waiting claims and records the deliveries that
 // decided nothing.
 func (s *Service) noted(c idem.Command, r Result) {

@@ -132,6 +132,23 @@ func Repeatable(err error) (wait time.Duration, ok bool) {
 	return e.RetryAfter, true
 }
 
+// Away reports whether an error says that the service could not answer now, so that a marker
+// of the consumer's own may decide instead. What it refuses, and whom, is an answer.
+func Away(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal:
+		return true
+	case codes.ResourceExhausted:
+		return !errors.Is(e, ErrTooLarge)
+	default:
+		return false
+	}
+}
+
 // asError turns the error of a call into an [*Error].
 func asError(err error) error {
 	if err == nil {

@@ -82,6 +82,11 @@ func (o overSession) AcquireEvents(ctx context.Context, r *pb.AcquireEventsReque
 	return carry(ctx, o, &pb.SessionRequest{Command: &pb.SessionRequest_AcquireEvents{AcquireEvents: r}}, (*pb.SessionResponse).GetAcquireEvents)
 }
 
+// RecordDeliveryAnswer implements the contract's method: it is no command of a session.
+func (o overSession) RecordDeliveryAnswer(ctx context.Context, r *pb.RecordDeliveryAnswerRequest, opts ...grpc.CallOption) (*pb.RecordDeliveryAnswerResponse, error) {
+	return o.s.client.stub.RecordDeliveryAnswer(ctx, r, opts...)
+}
+
 // Session opens a stream of the caller's own.
 func (o overSession) Session(ctx context.Context, opts ...grpc.CallOption) (pb.IdempotencyService_SessionClient, error) {
 	return o.s.client.stub.Session(ctx, opts...)

@@ -145,6 +145,7 @@ func (c *cli) ingress(ctx context.Context, cfg *ingressConfig, certs *tls.Config
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	defer watchSecrets(ctx, in)()
 	lis, err := listen(ctx, "listen", cfg.serve.listen)
 	if err != nil {
 		return err
@@ -157,6 +158,27 @@ func (c *cli) ingress(ctx context.Context, cfg *ingressConfig, certs *tls.Config
 	log.InfoContext(ctx, "listening", "address", addr, "sources", len(sources.Sources))
 	server := ingress.NewServer(log)
 	return in.Serve(ctx, server, func(s *http.Server) error { return s.Serve(lis) }, cfg.serve.drainDelay, max(cfg.serve.drainTimeout, time.Second))
+}
+
+// secretsEvery is how often the files with secrets are read.
+const secretsEvery = 5 * time.Second
+
+// watchSecrets has changed secrets taken, at SIGHUP at once, until the function that it
+// returns is called.
+func watchSecrets(ctx context.Context, in *ingress.Ingress) (end func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		in.Watch(ctx, secretsEvery, hup)
+	}()
+	return func() {
+		stop()
+		<-ended
+		signal.Stop(hup)
+	}
 }
 
 // taking tells who started the process where it is.

@@ -241,6 +241,37 @@ func TestTheIngressOverTLS(t *testing.T) {
 	}
 }
 
+// SIGHUP has a secret in a file read again, and ends nothing.
+func TestTheIngressTakesNewSecrets(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret")
+	write := func(text string) {
+		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old")
+	file := ingressFile(t, "sources: [{path: /a, provider: stripe, secrets: [{file: "+secret+"}], consumers: [c]}]")
+	p := startCommand(t, nil, "ingress", "--config", file, "--listen", "127.0.0.1:0", "--address", "127.0.0.1:1")
+	status := func(secret string) int {
+		return deliver(t, http.DefaultClient, "http://"+p.addr+"/a", webhook.Stripe(secret), `{"id":"evt_1","type":"a"}`, nil)
+	}
+	if code := status("new"); code != 401 {
+		t.Errorf("the new secret is answered %d before it is there", code)
+	}
+	write("new")
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the new secret is taken", func() bool { return status("new") == 503 }) // genuine, and the service is away
+	if code := status("old"); code != 401 {
+		t.Errorf("the old secret is answered %d then", code)
+	}
+	if !strings.Contains(p.stderr.String(), "secrets are read again") || !strings.Contains(p.stderr.String(), "secrets have changed") {
+		t.Errorf("%s", p.stderr)
+	}
+}
+
 // What is wrong ends it before it listens, with the code for that, and names the line.
 func TestTheIngressRefuses(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,9 @@ func (c *cli) showEvent(e *pb.EventView) {
 		for _, a := range d.GetAnomalies() {
 			what = append(what, word(a.String(), "ANOMALY_"))
 		}
+		if a := d.GetAnswer(); a != nil {
+			what = append(what, fmt.Sprintf("answered %d", a.GetHttpStatus()))
+		}
 		c.line("delivery", when(d.GetRecordedAt())+"  "+strings.Join(what, ", ")+inTrace(d.GetTrace()))
 	}
 	for _, x := range e.GetConsumers() {

@@ -57,6 +57,9 @@ type Source struct {
 	noPayload bool
 	tolerance *time.Duration
 
+	secretFiles []string // of each secret; empty for one of the environment
+	verifyFile  string   // of the verify token
+
 	made   *webhook.Provider
 	begins int
 	lines  map[string]int

@@ -32,6 +32,10 @@ type Ingress struct {
 type served struct {
 	name    string // the event source
 	handler *webhook.Handler
+	log     *slog.Logger
+
+	source *Source // with the secrets that are in use
+	fault  string  // why the newest ones are not
 }
 
 // New makes the handlers of all sources. Close it after the server that it is served by.
@@ -50,7 +54,7 @@ func New(client *idemsvc.Client, cfg *Config, log *slog.Logger, meter metric.Met
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", s.Path, err), i.Close())
 		}
-		i.sources[s.Path] = &served{s.made.Source(), h}
+		i.sources[s.Path] = &served{name: s.made.Source(), handler: h, log: own.With(slog.String("path", s.Path), slog.String("source", s.made.Source())), source: s}
 		own.Info("source", slog.String("path", s.Path), slog.String("provider", s.made.Name()), slog.String("source", s.made.Source()),
 			slog.Any("consumers", s.Consumers), slog.String("outage", s.outage))
 		if s.unsigned {

@@ -74,9 +74,9 @@ func (p *parser) source(n *yaml.Node) {
 		"source":          func(n *yaml.Node) { s.Name = p.text("source", n) },
 		"namespace":       func(n *yaml.Node) { s.Namespace = p.text("namespace", n) },
 		"consumers":       func(n *yaml.Node) { s.Consumers = p.texts("consumers", n, maxConsumers) },
-		"secrets":         func(n *yaml.Node) { s.shared.Secrets = p.secrets(n) },
+		"secrets":         func(n *yaml.Node) { s.shared.Secrets, s.secretFiles = p.secrets(n) },
 		"url":             func(n *yaml.Node) { s.shared.URL = p.text("url", n) },
-		"verify_token":    func(n *yaml.Node) { s.shared.VerifyToken = p.secret("verify_token", n) },
+		"verify_token":    func(n *yaml.Node) { s.shared.VerifyToken, s.verifyFile = p.secret("verify_token", n) },
 		"webhook_ids":     func(n *yaml.Node) { s.shared.WebhookIDs = p.texts("webhook_ids", n, maxSecrets) },
 		"audience":        func(n *yaml.Node) { s.shared.Audience = p.text("audience", n) },
 		"email":           func(n *yaml.Node) { s.shared.Email = p.text("email", n) },
@@ -197,30 +197,29 @@ func (p *parser) size(name string, n *yaml.Node, least, most int64) int64 {
 	return x * unit
 }
 
-// secrets are the places where they are, never they themselves.
-func (p *parser) secrets(n *yaml.Node) []string {
+// secrets are what stands at the places that are told, and their files.
+func (p *parser) secrets(n *yaml.Node) (out, files []string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxSecrets {
 		p.Add(n.Line, "secrets must be a list of 1 to %d, each «env: NAME» or «file: PATH»", maxSecrets)
-		return nil
+		return nil, nil
 	}
-	var out []string
 	for _, x := range n.Content {
-		out = append(out, p.secret("secrets", x))
+		value, file := p.secret("secrets", x)
+		out, files = append(out, value), append(files, file)
 	}
-	return out
+	return out, files
 }
 
 // maxSecretBytes is the longest secret, such as a public key.
 const maxSecretBytes = 16 << 10
 
 // secret is what stands in a variable of the environment, or in a file, less the end of its
-// line. It is never shown.
-func (p *parser) secret(name string, n *yaml.Node) string {
+// line, and that file. It is never shown.
+func (p *parser) secret(name string, n *yaml.Node) (value, file string) {
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
 		p.Add(n.Line, "%s: write «env: NAME» or «file: PATH»; a secret itself does not belong into the file", name)
-		return ""
+		return "", ""
 	}
-	value := ""
 	p.fields(n, name, map[string]func(*yaml.Node){
 		"env": func(n *yaml.Node) {
 			variable := p.text("env", n)
@@ -231,7 +230,7 @@ func (p *parser) secret(name string, n *yaml.Node) string {
 			value = v
 		},
 		"file": func(n *yaml.Node) {
-			if file := p.text("file", n); file != "" {
+			if file = p.text("file", n); file != "" {
 				b, err := readSecret(file)
 				if err != nil {
 					p.Add(n.Line, "%s: %v", name, err)
@@ -240,7 +239,7 @@ func (p *parser) secret(name string, n *yaml.Node) string {
 			}
 		},
 	})
-	return value
+	return value, file
 }
 
 func readSecret(file string) (string, error) {

@@ -139,7 +139,7 @@ var (
 	}
 	Dropped = &Metric{
 		Name: "idemsvc.deliveries.dropped", Kind: KindCounter, Unit: "{delivery}",
-		Text: "Records of duplicate deliveries that were lost. They decide nothing.",
+		Text: "Records of duplicate deliveries, and of answers to deliveries, that were lost. They decide nothing.",
 	}
 	StorageFailures = &Metric{
 		Name: "idemsvc.storage.failures", Kind: KindCounter, Unit: "{command}",

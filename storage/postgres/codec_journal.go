@@ -401,6 +401,8 @@ func encodeDelivery(d *storage.Delivery) []byte {
 	for _, a := range d.Anomalies {
 		w.Group(15, func(g *tlv.Writer) { g.Int(1, int64(a)) })
 	}
+	w.Int(16, int64(d.Answered.HTTPStatus))
+	w.Int(17, d.Answered.At)
 	return w.Out()
 }
 
@@ -439,6 +441,10 @@ func decodeDelivery(b []byte, d *storage.Delivery) error {
 		case 15:
 			a, _ := f.Sub().Next()
 			d.Anomalies = append(d.Anomalies, idem.Anomaly(a.Int()))
+		case 16:
+			d.Answered.HTTPStatus = f.Int32()
+		case 17:
+			d.Answered.At = f.Int()
 		}
 	}
 	return r.Err()

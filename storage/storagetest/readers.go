@@ -108,8 +108,9 @@ func readDeliveries(s *site) {
 		PayloadHash: []byte("A"), TraceParent: "00-1-2-01", Disposition: idem.DispositionDuplicate, Outcome: idem.OutcomeAlreadyProcessed,
 		Anomalies: []idem.Anomaly{idem.AnomalyMismatch},
 	}
-	second := d
-	second.Identity = newID()
+	second := storage.Delivery{
+		Event: s.key("e").ID(), Key: s.key("e"), Identity: newID(), RequestID: "req-2", Answered: idem.DeliveryAnswer{HTTPStatus: 503, At: 1_700_000_000_123_456_789},
+	}
 	for range 2 { // a repeated record is kept once
 		if err := s.b.RecordDeliveries(s.Context(), []storage.Delivery{d, second, d}); err != nil {
 			s.Fatalf("RecordDeliveries: %v", err)
@@ -122,6 +123,10 @@ func readDeliveries(s *site) {
 	got := v.Deliveries[slices.IndexFunc(v.Deliveries, func(x storage.Delivery) bool { return x.Identity == d.Identity })]
 	if got.RecordedAt == 0 {
 		s.Error("nobody knows when it was recorded")
+	}
+	answer := v.Deliveries[slices.IndexFunc(v.Deliveries, func(x storage.Delivery) bool { return x.Identity == second.Identity })]
+	if answer.Answered != second.Answered || !answer.IsAnswer() || got.IsAnswer() || answer.RequestID != "req-2" {
+		s.Errorf("the answer: %+v", answer)
 	}
 	d.RecordedAt = got.RecordedAt
 	if fmt.Sprint(got) != fmt.Sprint(d) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
@@ -98,23 +97,6 @@ func (b *Inbox[Tx]) owe(ctx context.Context, tx Tx, e entry) error {
 		return fmt.Errorf("inbox: note that %s/%s is to be reported: %w", e.source, e.eventID, err)
 	}
 	return nil
-}
-
-// away reports whether an error says that the service cannot answer now. What it refuses, and
-// whom, is an answer.
-func away(err error) bool {
-	e, ok := errors.AsType[*idemsvc.Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Code {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal:
-		return true
-	case codes.ResourceExhausted:
-		return !errors.Is(e, idemsvc.ErrTooLarge)
-	default:
-		return false
-	}
 }
 
 // later is the answer after an error.

@@ -93,5 +93,5 @@ func (b *Inbox[Tx]) claim(ctx context.Context, event *idemsvc.Event, opts []idem
 
 // mayDecide reports whether the marker may decide by itself after an error of the service.
 func (b *Inbox[Tx]) mayDecide(ctx context.Context, event *idemsvc.Event, opts []idemsvc.ClaimOption, err error) bool {
-	return b.rung == enforcedOrLocal && ctx.Err() == nil && away(err) && b.request(event, opts).GetOrdering() == nil
+	return b.rung == enforcedOrLocal && ctx.Err() == nil && idemsvc.Away(err) && b.request(event, opts).GetOrdering() == nil
 }

@@ -95,9 +95,10 @@ func (h *Handler) idle(ctx context.Context, postponed []*spooled) {
 // forwarded is a request of the spool with its events.
 type forwarded struct {
 	*spooled
-	id    string
-	tasks []*task
-	err   error // it can never be handled
+	id     string
+	tasks  []*task
+	answer *idemsvc.DeliveryAnswer // given when it was spooled
+	err    error                   // it can never be handled
 }
 
 // forwardAll handles requests until the service has answered for all of them, and
@@ -152,9 +153,8 @@ func (h *Handler) restore(r *spooled) *forwarded {
 		f.err = err
 		return f
 	}
-	f.tasks = h.tasks(d, &progress{already: &idemsvc.DeliveryAnswer{
-		HttpStatus: int32(head.Status), At: timestamp(head.AnsweredAt), //nolint:gosec // a status
-	}})
+	f.answer = &idemsvc.DeliveryAnswer{HttpStatus: int32(head.Status), At: timestamp(head.AnsweredAt)} //nolint:gosec // a status
+	f.tasks = h.tasks(d, &progress{already: f.answer})
 	if r.again { // our own schedule, which waits for the backoff
 		for _, t := range f.tasks {
 			t.delivery.Kind = pb.DeliveryKind_DELIVERY_KIND_CONSUMER_REQUEUE
@@ -194,6 +194,7 @@ func (h *Handler) conclude(ctx context.Context, f *forwarded) bool {
 			slog.String("request_id", f.id), slog.String("file", f.id+refusedSuffix), slog.Any("error", f.err))
 	default:
 		h.spool.settle(f.spooled)
+		h.tell(f.id, untoldOf(f.tasks, int(f.answer.GetHttpStatus())), f.answer)
 		h.cfg.log.LogAttrs(ctx, slog.LevelInfo, "forwarded", slog.String("request_id", f.id), slog.Int("events", len(f.tasks)))
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
@@ -30,10 +31,12 @@ type HandlerFunc func(ctx context.Context, claim *idemsvc.Claim, item *Item) err
 type Handler struct {
 	client   *idemsvc.Client
 	provider *Provider
-	handle   HandlerFunc // nil: events are kept for later work
+	verifier atomic.Pointer[Provider] // the same with the newest secrets
+	handle   HandlerFunc              // nil: events are kept for later work
 	cfg      config
 	forged   limiter
 	spool    *spool // nil unless what the service cannot be asked about is kept
+	teller   *teller
 
 	unfinished unfinished
 
@@ -56,10 +59,12 @@ func newHandler(client *idemsvc.Client, p *Provider, handle HandlerFunc, opts []
 	if p.err != nil {
 		return nil, p.err
 	}
-	c := config{log: slog.New(slog.DiscardHandler), patience: p.recipe.patience(), maxBody: defaultMaxBody, concurrency: 1, receiving: handle == nil}
+	c := config{log: slog.New(slog.DiscardHandler), patience: p.recipe.patience(), maxBody: defaultMaxBody, receiving: handle == nil}
 	share := time.Duration(4)
 	if c.receiving { // nothing else takes time
-		share, c.concurrency = 2, receiveConcurrency
+		share = 2
+	} else {
+		c.concurrency = 1
 	}
 	for _, o := range opts {
 		o(&c)
@@ -71,19 +76,29 @@ func newHandler(client *idemsvc.Client, p *Provider, handle HandlerFunc, opts []
 		return nil, err
 	}
 	c.log = c.log.With(slog.String("source", p.Source()))
-	h := &Handler{client: client, provider: p, handle: handle, cfg: c}
+	h := &Handler{client: client, provider: p, handle: handle, cfg: c, teller: c.newTeller()}
+	h.verifier.Store(p)
 	h.base, h.stop = context.WithCancel(context.Background())
-	switch automatic := p.recipe.Delivery.Automatic; {
-	case c.spool != nil:
+	if c.spool != nil {
 		if err := h.openSpool(); err != nil {
 			h.stop()
 			return nil, err
 		}
-	case automatic != nil && !*automatic:
-		c.log.Warn("this provider does not repeat what is refused while the service is away: those events are lost unless a person resends them; use a spool",
-			slog.String("provider", p.Name()))
 	}
+	h.warn()
 	return h, nil
+}
+
+// warn tells what is lost while the service is away, where the provider does not repeat.
+func (h *Handler) warn() {
+	name := slog.String("provider", h.provider.Name())
+	switch automatic := h.provider.recipe.Delivery.Automatic; {
+	case automatic == nil || *automatic || h.spool != nil:
+	case h.cfg.local == nil:
+		h.cfg.log.Warn("this provider does not repeat what is refused while the service is away: those events are lost unless a person resends them; use a spool", name)
+	case h.cfg.ordering:
+		h.cfg.log.Warn("this provider does not repeat what is refused while the service is away, and ordered events are refused then: use a spool, or leave the ordering out", name)
+	}
 }
 
 // Close ends the handlers that run, whose events are given back, and waits for what goes
@@ -119,6 +134,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := h.serve(ctx, w, hr, d)
 	near.Stop()
 	h.answer(w, hr, d, r)
+	h.tell(d.id, untoldOf(d.asked, r.status), toldNow(r.status))
 }
 
 // arrival is one request.
@@ -127,6 +143,7 @@ type arrival struct {
 	id       string    // of the request, for the log and the service
 	began    time.Time // by the monotonic clock
 	signedAt time.Time
+	asked    []*task // the service has answered for them
 
 	mu    sync.Mutex // the log of the time may come at any moment
 	items []*Item
@@ -134,7 +151,7 @@ type arrival struct {
 
 // serve finds out what to answer.
 func (h *Handler) serve(ctx context.Context, w http.ResponseWriter, hr *http.Request, d *arrival) reply {
-	p := h.provider
+	p := h.verifier.Load()
 	if p.greet != nil {
 		if g := p.greet(d.request); g != nil && !g.signed {
 			return g.reply(w)
@@ -216,13 +233,19 @@ func (h *Handler) receive(ctx context.Context, d *arrival) reply {
 		defer cancel()
 	}
 	err = h.settle(ctx, tasks)
+	why := unasked(tasks, err)
+	decided, err := h.alone(ctx, tasks, err)
 	if lost := unasked(tasks, err); lost != nil {
 		if h.spool != nil {
 			return h.keep(d, lost)
 		}
 		return reply{status: http.StatusServiceUnavailable, retryAfter: wait(lost), reason: "the service is away", err: lost}
 	}
+	d.asked = tasks
 	r := h.replyTo(tasks)
 	r.err = errors.Join(err, r.err)
+	if decided > 0 && r.reason == "settled" {
+		r.reason, r.err = "local", errors.Join(why, r.err)
+	}
 	return r
 }

@@ -30,7 +30,9 @@ type config struct {
 	claim       []idemsvc.ClaimOption
 	receiving   bool // nothing is claimed
 	receive     []idemsvc.ReceiveOption
+	consumers   int // that the receipts name
 	spool       *spoolConfig
+	local       *LocalFunc
 }
 
 // WithLogger logs each delivery: "received", "near_timeout" when 80 % of the provider's
@@ -55,8 +57,8 @@ func WithClaimTimeout(d time.Duration) Option { return func(c *config) { c.claim
 func WithMaxBody(n int64) Option { return func(c *config) { c.maxBody = n } }
 
 // WithConcurrency is how many events of one request are handled at once. Default: 1, so
-// that those about one resource keep their order. [NewReceiver] keeps 16 at once, and that
-// order in any case.
+// that those about one resource keep their order. [NewReceiver] does not take it: it handles
+// none.
 func WithConcurrency(n int) Option { return func(c *config) { c.concurrency = n } }
 
 // WithOrdering orders the events about a resource by the provider's hint, see
@@ -91,10 +93,10 @@ func (c *config) check(p *Provider) error {
 	if c.maxBody <= 0 {
 		errs = append(errs, fmt.Errorf("the largest body is %d bytes and must be above 0", c.maxBody))
 	}
-	if c.concurrency < 1 {
+	if c.concurrency < 1 && !c.receiving {
 		errs = append(errs, fmt.Errorf("the concurrency is %d and must be at least 1", c.concurrency))
 	}
-	errs = append(errs, c.checkReceipts())
+	errs = append(errs, c.checkReceipts(), c.checkLocal())
 	asked := &pb.ClaimEventRequest{}
 	for _, o := range c.claim {
 		o(asked)

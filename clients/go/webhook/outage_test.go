@@ -91,10 +91,10 @@ func (o *outage) dial() *idemsvc.Client {
 // and the counts add up, whichever way its absence is met.
 func TestTheServiceIsAwayUnderLoad(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"reject", "spool"} {
+	for _, mode := range []string{"reject", "spool", "local"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			awayUnderLoad(t, mode == "spool")
+			awayUnderLoad(t, mode)
 		})
 	}
 }
@@ -109,8 +109,8 @@ type storm struct {
 }
 
 // through lets the service go away in the middle of the storm and come back. Every event is
-// accepted in the end, none is refused where there is a spool, and the answers are in the log.
-func (x storm) through(t *testing.T, o *outage, dir string, spool bool) {
+// accepted in the end, none is refused unless that is the mode, and the answers are in the log.
+func (x storm) through(t *testing.T, o *outage, dir, mode string) {
 	t.Helper()
 	all := int64(x.senders * x.each)
 	var accepted, refused, odd atomic.Int64
@@ -136,15 +136,18 @@ func (x storm) through(t *testing.T, o *outage, dir string, spool bool) {
 	}
 	until(t, "some events are accepted", func() bool { return accepted.Load() >= all/4 })
 	o.away()
-	if spool {
-		until(t, "some events are spooled", func() bool { return answers(x.log, "spooled") >= 20 })
-	} else {
+	switch mode {
+	case "reject":
 		until(t, "some events are refused", func() bool { return refused.Load() >= 20 })
+	case "spool":
+		until(t, "some events are spooled", func() bool { return answers(x.log, "spooled") >= 20 })
+	default:
+		until(t, "some events are decided without the service", func() bool { return answers(x.log, "local") >= 20 })
 	}
 	o.start()
 	sending.Wait()
 	until(t, "the spool is empty", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.spool")); return len(files) == 0 })
-	if accepted.Load() != all || odd.Load() != 0 || spool && refused.Load() != 0 {
+	if accepted.Load() != all || odd.Load() != 0 || mode != "reject" && refused.Load() != 0 {
 		t.Errorf("%d of %d events were accepted, %d refused, %d answers were odd", accepted.Load(), all, refused.Load(), odd.Load())
 	}
 	if got := int64(len(x.log.lines("answered"))); got != accepted.Load()+refused.Load()+odd.Load() {
@@ -152,20 +155,28 @@ func (x storm) through(t *testing.T, o *outage, dir string, spool bool) {
 	}
 }
 
-func awayUnderLoad(t *testing.T, spool bool) {
+func awayUnderLoad(t *testing.T, mode string) {
 	t.Helper()
 	const senders, each = 8, 50
 	o := newOutage(t)
 	// A claim whose answer is lost with the server holds its event for a lease.
 	opts := []webhook.Option{webhook.WithClaimTimeout(500 * time.Millisecond), webhook.WithClaimOptions(idemsvc.WithLease(2 * time.Second))}
 	dir := t.TempDir()
-	if spool {
-		opts = append(opts, webhook.Spool(dir))
-	}
+	client := o.dial()
 	works := &counts{n: map[string]int{}}
+	work, once := works.work, works.once
+	var books *ledger
+	switch mode {
+	case "spool":
+		opts = append(opts, webhook.Spool(dir))
+	case "local":
+		books = newLedger(t, client)
+		opts = append(opts, webhook.Local(books.local))
+		work, once = books.work, books.once
+	}
 	log := &logged{}
 	p := testProvider("stripe")
-	h, err := webhook.New(o.dial(), p, works.work, append(opts, webhook.WithLogger(slog.New(slog.NewJSONHandler(log, nil))))...)
+	h, err := webhook.New(client, p, work, append(opts, webhook.WithLogger(slog.New(slog.NewJSONHandler(log, nil))))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,12 +186,16 @@ func awayUnderLoad(t *testing.T, spool bool) {
 		}
 	}()
 
-	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, spool)
-	client := o.dial()
+	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode)
+	if books != nil {
+		if told := books.report(t); told != answers(log, "local") {
+			t.Errorf("the service was told of %d events, and %d were decided without it", told, answers(log, "local"))
+		}
+	}
 	for i := range senders {
 		for k := range each {
 			id := fmt.Sprintf("evt_%d_%d", i, k)
-			works.once(t, id)
+			once(t, id)
 			processed(t, client, id)
 		}
 	}
@@ -447,7 +462,15 @@ func TestProvidersThatNeverRepeat(t *testing.T) {
 			t.Errorf("%s: %d warnings", provider, n)
 		}
 	}
-	if s := newScene(t, testProvider("github"), webhook.Spool(t.TempDir())); s.log.text() != "" {
-		t.Errorf("with a spool there is a warning: %s", s.log.text())
+	alone := webhook.Local(func(context.Context, *webhook.Item, *idemsvc.Event, ...idemsvc.ClaimOption) (*idemsvc.Answer, error) {
+		return nil, nil
+	})
+	for met, o := range map[string]webhook.Option{"a spool": webhook.Spool(t.TempDir()), "a marker": alone} {
+		if s := newScene(t, testProvider("github"), o); s.log.text() != "" {
+			t.Errorf("with %s there is a warning: %s", met, s.log.text())
+		}
+	}
+	if s := newScene(t, testProvider("github"), alone, webhook.WithOrdering()); strings.Count(s.log.text(), `"level":"WARN"`) != 1 {
+		t.Errorf("ordered events wait for the service, and that was not said: %s", s.log.text())
 	}
 }

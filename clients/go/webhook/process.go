@@ -40,9 +40,14 @@ type task struct {
 	size     int
 	progress *progress
 
-	worked bool            // the handler has done its work
+	ran    bool            // the handler was given its claim
+	worked bool            // and has done its work
+	first  bool            // by a claim whose delivery made the event's record
+	local  bool            // it was decided without the service
 	answer *idemsvc.Answer // nil until there is one
 	err    error
+
+	carried *idemsvc.DeliveryAnswer // what its completion told of the provider's answer
 
 	receipt *idemsvc.ReceiveAnswer // nil unless it is kept for later work
 }
@@ -109,7 +114,7 @@ func secretive(name string) bool {
 }
 
 // progress tells the last event of a request to complete what the provider will be
-// answered. Those before it cannot know.
+// answered. Those before it cannot know: their answer is told afterwards.
 type progress struct {
 	mu      sync.Mutex
 	left    int
@@ -118,16 +123,27 @@ type progress struct {
 	already *idemsvc.DeliveryAnswer // what it was answered before
 }
 
-func (p *progress) complete(r *pb.CompleteEventRequest) {
+func (p *progress) answer() *idemsvc.DeliveryAnswer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.already != nil:
-		r.DeliveryAnswer = p.already
+		return p.already
 	case p.left == 1 && !p.failed:
-		r.DeliveryAnswer = &idemsvc.DeliveryAnswer{HttpStatus: int32(p.success), At: timestamp(time.Now())} //nolint:gosec // a status
+		return toldNow(p.success)
 	case p.left == 1:
-		r.DeliveryAnswer = &idemsvc.DeliveryAnswer{HttpStatus: http.StatusServiceUnavailable, At: timestamp(time.Now())}
+		return toldNow(http.StatusServiceUnavailable)
+	default:
+		return nil
+	}
+}
+
+// complete puts the answer into the completion. The service shows it with the event's first
+// delivery, so that of a later one is told beside it.
+func (t *task) complete(r *pb.CompleteEventRequest) {
+	if t.first {
+		t.carried = t.progress.answer()
+		r.DeliveryAnswer = t.carried
 	}
 }
 
@@ -144,7 +160,7 @@ func (p *progress) ended(t *task) {
 // answer; the tasks say how far it got.
 func (h *Handler) process(ctx context.Context, tasks []*task) error {
 	for pending := tasks; len(pending) > 0; {
-		now, later := batch(pending)
+		now, later := batch(pending, maxItems, placesOfClaim)
 		blocked, err := h.round(ctx, now)
 		if err != nil {
 			return err
@@ -160,19 +176,29 @@ func (h *Handler) process(ctx context.Context, tasks []*task) error {
 	return nil
 }
 
-// batch is what can be claimed at once.
-func batch(pending []*task) (now, later []*task) {
-	seen := make(map[string]bool, len(pending))
+// place is what only one event of a call may have: an ID, or a resource.
+type place struct{ event, kind, resource string }
+
+func placesOfClaim(t *task) []place { return []place{{event: t.item.ID}} }
+
+// batch is what goes into one call, at most so many events. One whose place is taken waits
+// for a later call, and what shares a place with it behind it.
+func batch(pending []*task, most int, places func(*task) []place) (now, later []*task) {
+	taken := make(map[place]bool, len(pending))
 	size := 0
 	for i, t := range pending {
-		if len(now) == maxItems || len(now) > 0 && size+t.size > maxBatch+maxBatch/4 {
+		if len(now) == most || len(now) > 0 && size+t.size > maxBatch+maxBatch/4 {
 			return now, append(later, pending[i:]...)
 		}
-		if seen[t.item.ID] {
+		mine := places(t)
+		waits := slices.ContainsFunc(mine, func(p place) bool { return taken[p] })
+		for _, p := range mine {
+			taken[p] = true
+		}
+		if waits {
 			later = append(later, t)
 			continue
 		}
-		seen[t.item.ID] = true
 		size += t.size
 		now = append(now, t)
 	}
@@ -217,7 +243,7 @@ func (h *Handler) claim(ctx context.Context, tasks []*task) ([]idemsvc.BatchAnsw
 	items := make([]*idemsvc.ClaimItem, len(tasks))
 	for i, t := range tasks {
 		items[i] = &idemsvc.ClaimItem{Event: t.event, Delivery: t.delivery}
-		if h.cfg.ordering && t.item.Version != nil {
+		if h.ordered(t) {
 			items[i].Ordering = idemsvc.LatestWins(t.item.Version)
 		}
 	}
@@ -232,15 +258,11 @@ func (h *Handler) claim(ctx context.Context, tasks []*task) ([]idemsvc.BatchAnsw
 // run handles one event under its claim.
 func (h *Handler) run(ctx context.Context, t *task, claimed *idemsvc.ClaimAnswer) {
 	defer t.progress.ended(t)
-	defer func() { // of a panic, or the end of the goroutine, the client has told the service
-		if v := recover(); v != nil {
-			t.err = fmt.Errorf("the handler panicked: %v", v)
-			h.cfg.log.LogAttrs(ctx, slog.LevelError, "the handler panicked",
-				slog.String("event_id", t.item.ID), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
-		}
-	}()
-	t.answer, t.err = &idemsvc.Answer{Advice: idemsvc.RepeatLater, RetryAfter: soon}, errors.New("the handler ended its goroutine")
-	claimed.Claim.CompleteWith(t.progress.complete)
+	defer h.recovered(ctx, t) // of a panic, or the end of the goroutine, the client has told the service
+	t.broken()
+	t.ran = true
+	t.first = claimed.GetDisposition() == pb.Disposition_DISPOSITION_ACCEPTED
+	claimed.Claim.CompleteWith(t.complete)
 	answer, err := claimed.Claim.Process(ctx, func(ctx context.Context, c *idemsvc.Claim) error {
 		err := h.handle(ctx, c, t.item)
 		t.worked = err == nil
@@ -250,6 +272,20 @@ func (h *Handler) run(ctx context.Context, t *task, claimed *idemsvc.ClaimAnswer
 	t.answer, t.err = answer, err
 	if t.worked && untold(t) {
 		h.unfinished.add(t.item.ID, claimed.Claim)
+	}
+}
+
+// broken is the answer where a function does not come back.
+func (t *task) broken() {
+	t.answer, t.err = &idemsvc.Answer{Advice: idemsvc.RepeatLater, RetryAfter: soon}, errors.New("the handler ended its goroutine")
+}
+
+// recovered ends a panic of the handler. Defer it.
+func (h *Handler) recovered(ctx context.Context, t *task) {
+	if v := recover(); v != nil {
+		t.err = fmt.Errorf("the handler panicked: %v", v)
+		h.cfg.log.LogAttrs(ctx, slog.LevelError, "the handler panicked",
+			slog.String("event_id", t.item.ID), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 	}
 }
 

@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
 )
 
-// receiveConcurrency is how many receipts of one request are stored at once where nothing
-// else is said. Those that the service is asked for together share its commits.
-const receiveConcurrency = 16
-
 // NewReceiver makes a handler that does no work: it keeps each event for later with
-// [idemsvc.Client.Receive], and answers the provider's success code once that is durable, to
+// [idemsvc.Client.ReceiveAll], and answers the provider's success code once that is durable, to
 // new events and duplicates alike. An [idemsvc.Worker] of each consumer works on them. Name
 // the consumers by [WithReceiveOptions] with [idemsvc.ReceiveFor]; else it is the client's.
 //
@@ -44,6 +39,9 @@ func (c *config) checkReceipts() error {
 	if len(c.claim) > 0 {
 		errs = append(errs, errors.New("a receiver claims nothing: leave WithClaimOptions out"))
 	}
+	if c.concurrency != 0 {
+		errs = append(errs, errors.New("a receiver does no work: leave WithConcurrency out"))
+	}
 	asked := &pb.ReceiveEventRequest{}
 	for _, o := range c.receive {
 		o(asked)
@@ -51,6 +49,7 @@ func (c *config) checkReceipts() error {
 	if asked.GetOrdering() != nil || asked.GetDelivery() != nil {
 		errs = append(errs, errors.New("ordering and delivery are taken from the request: leave ReceiveOrdered and ReceiveDelivery out"))
 	}
+	c.consumers = len(asked.GetConsumers())
 	seen := map[string]bool{}
 	for _, name := range asked.GetConsumers() {
 		switch {
@@ -82,81 +81,77 @@ func (h *Handler) tooLarge(items []*Item) bool {
 // keeps reports whether a receiver can keep an event.
 func (h *Handler) keeps(i *Item) bool { return h.cfg.noPayload || len(i.Body) <= maxPayload }
 
-// store keeps events for later work. Those about one resource are stored in their order,
-// and those about none; the others at the same time. An error says that the service gave no
-// answer about some.
+// store keeps events for later work, as many in one call as it takes. Those about one
+// resource are stored in their order, one after the other. Once the service was away it is
+// not asked any more, so that a request costs one wait. An error says that the service gave
+// no answer about some.
 func (h *Handler) store(ctx context.Context, tasks []*task) error {
-	s := &storing{h: h}
-	free := make(chan struct{}, h.cfg.concurrency)
-	var running sync.WaitGroup
-	for _, lane := range lanes(tasks) {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			for _, t := range lane {
-				s.one(ctx, t)
-			}
-		})
+	pending := make([]*task, 0, len(tasks))
+	for _, t := range tasks {
+		if !h.keeps(t.item) {
+			t.err = errTooLarge
+			continue
+		}
+		pending = append(pending, t)
 	}
-	running.Wait()
-	return s.lost
+	most := maxItems / max(1, h.cfg.consumers)
+	for len(pending) > 0 {
+		now, later := batch(pending, most, placesOfReceipt)
+		if err := h.receipts(ctx, now); err != nil {
+			for _, t := range later {
+				t.err = err
+			}
+			return err
+		}
+		pending = later
+	}
+	return nil
 }
 
-// lanes are tasks by their resource, in their order.
-func lanes(tasks []*task) [][]*task {
-	type resource struct{ kind, id string }
-	at := map[resource]int{}
-	var out [][]*task
-	for _, t := range tasks {
-		r := resource{t.item.Resource.GetType(), t.item.Resource.GetId()}
-		i, ok := at[r]
-		if !ok {
-			i = len(out)
-			at[r], out = i, append(out, nil)
-		}
-		out[i] = append(out[i], t)
+// placesOfReceipt keeps events of one ID, and those about one resource, apart: what one call
+// stores it stores in any order.
+func placesOfReceipt(t *task) []place {
+	out := placesOfClaim(t)
+	if r := t.item.Resource; r != nil {
+		out = append(out, place{kind: r.GetType(), resource: r.GetId()})
 	}
 	return out
 }
 
-// storing is one round of receipts. Once the service was away it is not asked any more, so
-// that a request costs one wait and not one for each of its events.
-type storing struct {
-	h    *Handler
-	mu   sync.Mutex
-	lost error
-}
-
-func (s *storing) one(ctx context.Context, t *task) {
-	s.mu.Lock()
-	t.err = s.lost
-	s.mu.Unlock()
-	switch {
-	case t.err != nil:
-		return
-	case !s.h.keeps(t.item):
-		t.err = errTooLarge
-		return
+// receipts asks the service to keep the events of one batch. The error says that it gave no
+// answer about some of them.
+func (h *Handler) receipts(ctx context.Context, tasks []*task) error {
+	items := make([]*idemsvc.ReceiveItem, len(tasks))
+	for i, t := range tasks {
+		items[i] = &idemsvc.ReceiveItem{Event: t.event, Delivery: t.delivery}
+		if h.ordered(t) {
+			items[i].Ordering = idemsvc.LatestWins(t.item.Version)
+		}
 	}
-	if s.h.receipt(ctx, t); t.answer != nil || !away(t.err) {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lost = t.err
-}
-
-// receipt asks the service to keep one event.
-func (h *Handler) receipt(ctx context.Context, t *task) {
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.claimTime)
 	defer cancel()
-	opts := append([]idemsvc.ReceiveOption{idemsvc.ReceiveDelivery(t.delivery)}, h.cfg.receive...)
-	if h.cfg.ordering && t.item.Version != nil {
-		opts = append(opts, idemsvc.ReceiveOrdered(idemsvc.LatestWins(t.item.Version)))
-	}
-	a, err := h.client.Receive(ctx, t.event, opts...)
+	answers, err := h.client.ReceiveAll(ctx, items, h.cfg.receive...)
 	if err != nil {
-		t.err = err
+		for _, t := range tasks {
+			t.err = err
+		}
+		if !away(err) {
+			err = nil // all of it is refused for what it says
+		}
+		return err
+	}
+	var lost error
+	for i, t := range tasks {
+		if t.received(answers[i]); lost == nil && t.answer == nil && away(t.err) {
+			lost = t.err
+		}
+	}
+	return lost
+}
+
+// received takes the answer for one event.
+func (t *task) received(a idemsvc.BatchReceipt) {
+	if t.err = a.Err; t.err != nil {
 		return
 	}
 	for _, r := range a.GetResults() {
@@ -167,9 +162,9 @@ func (h *Handler) receipt(ctx context.Context, t *task) {
 	if t.err != nil {
 		return
 	}
-	t.receipt, t.answer = a, &idemsvc.Answer{Advice: a.Advice(), RetryAfter: a.RetryAfter()}
+	t.receipt, t.answer = a.ReceiveAnswer, &idemsvc.Answer{Advice: a.Advice(), RetryAfter: a.RetryAfter()}
 	if !a.Acknowledge() {
-		t.err = fmt.Errorf("%w: %v", idemsvc.ErrNotNow, outcomes(a))
+		t.err = fmt.Errorf("%w: %v", idemsvc.ErrNotNow, outcomes(a.ReceiveAnswer))
 	}
 }
 

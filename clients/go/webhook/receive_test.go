@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/idemsvc/idemsvc/api/proto/idemsvc/v1"
 	idemsvc "github.com/idemsvc/idemsvc/clients/go"
 	"github.com/idemsvc/idemsvc/clients/go/idemtest"
@@ -270,12 +272,12 @@ func TestTheServiceIsAwayWhileReceiving(t *testing.T) {
 	for _, mode := range []string{"reject", "spool"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			awayWhileReceiving(t, mode == "spool")
+			awayWhileReceiving(t, mode)
 		})
 	}
 }
 
-func awayWhileReceiving(t *testing.T, spool bool) {
+func awayWhileReceiving(t *testing.T, mode string) {
 	t.Helper()
 	const senders, each = 8, 25
 	o := newOutage(t)
@@ -284,7 +286,7 @@ func awayWhileReceiving(t *testing.T, spool bool) {
 		webhook.WithClaimTimeout(500 * time.Millisecond), webhook.WithReceiveOptions(idemsvc.ReceiveFor("billing", "mail")),
 		webhook.WithLogger(slog.New(slog.NewJSONHandler(log, nil))),
 	}
-	if spool {
+	if mode == "spool" {
 		opts = append(opts, webhook.Spool(dir))
 	}
 	h, err := webhook.NewReceiver(o.dial(), p, opts...)
@@ -296,7 +298,7 @@ func awayWhileReceiving(t *testing.T, spool bool) {
 			t.Error(err)
 		}
 	}()
-	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, spool)
+	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode)
 	client := o.dial()
 	for _, consumer := range []string{"billing", "mail"} {
 		_, order := drainBy(t, client, consumer, senders*each, 32)
@@ -353,6 +355,7 @@ func TestMistakesOfReceivers(t *testing.T) {
 	}
 	for why, o := range map[string]webhook.Option{
 		"it claims":             webhook.WithClaimOptions(idemsvc.WithLease(time.Minute)),
+		"it works at once":      webhook.WithConcurrency(2),
 		"a consumer twice":      webhook.WithReceiveOptions(idemsvc.ReceiveFor("a", "a")),
 		"a consumer without":    webhook.WithReceiveOptions(idemsvc.ReceiveFor(" ")),
 		"too many consumers":    webhook.WithReceiveOptions(idemsvc.ReceiveFor(many...)),
@@ -369,5 +372,158 @@ func TestMistakesOfReceivers(t *testing.T) {
 	}
 	if _, err := webhook.New(client, p, nil); err == nil {
 		t.Error("one without work was made")
+	}
+}
+
+// receiptsSent collects what a receiver asks the service for.
+type receiptsSent struct {
+	mu    sync.Mutex
+	calls [][]string // the events of each
+	odd   []string   // what should not be asked
+}
+
+func (r *receiptsSent) look(req any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch req := req.(type) {
+	case *pb.ReceiveEventRequest:
+		r.odd = append(r.odd, "an event alone: "+req.GetEvent().GetEventId())
+	case *pb.ReceiveEventsRequest:
+		var ids []string
+		for _, i := range req.GetItems() {
+			ids = append(ids, i.GetEvent().GetEventId())
+		}
+		r.calls = append(r.calls, ids)
+		if n := proto.Size(req); n > 4<<20 {
+			r.odd = append(r.odd, fmt.Sprintf("a call of %d bytes", n))
+		}
+		if n := len(req.GetItems()) * len(req.GetConsumers()); n > 1000 {
+			r.odd = append(r.odd, fmt.Sprintf("a call for %d consumers of events", n))
+		}
+	}
+}
+
+// wanting fails unless these were the calls.
+func (r *receiptsSent) wanting(t *testing.T, want ...[]string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.odd) > 0 {
+		t.Errorf("the service was asked for %v", r.odd)
+	}
+	if !slices.EqualFunc(r.calls, want, slices.Equal[[]string]) {
+		t.Errorf("the calls were %v, not %v", r.calls, want)
+	}
+}
+
+// newArrays is a handler of arrays, which name what each event is about, before a service.
+func newArrays(t *testing.T, opts ...webhook.Option) (*scene, *receiptsSent) {
+	t.Helper()
+	sent := &receiptsSent{}
+	s := &scene{t: t, p: arrays(), log: &logged{}, service: idemtest.New(t)}
+	s.client = s.service.Client(idemsvc.WithConsumer("billing"), spy(sent.look))
+	h, err := webhook.NewReceiver(s.client, s.p, append([]webhook.Option{
+		webhook.WithLogger(slog.New(slog.NewJSONHandler(s.log, nil))), webhook.WithReceiveOptions(idemsvc.ReceiveFor("billing", "mail")),
+		webhook.WithClaimTimeout(time.Minute),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.handler = h
+	return s, sent
+}
+
+func arrays() *webhook.Provider {
+	return webhook.Generic(webhook.GenericConfig{
+		Name: "warehouse", Items: "[]", Key: []string{"id"}, ResourceType: "=parcel", ResourceID: []string{"parcel?"}, Order: "rev", OrderUnit: "sequence",
+		Secrets: []string{"a secret of the warehouse"}, SignatureHeader: "X-Signature",
+	})
+}
+
+// A request with many events is stored in as few calls as the limits allow: of events, of
+// consumers of events, and of bytes.
+func TestAnArrayIsKeptTogether(t *testing.T) {
+	t.Parallel()
+	s, sent := newArrays(t)
+	var few, large []string
+	for i := range 1200 {
+		few = append(few, fmt.Sprintf(`{"id":"e%d"}`, i))
+	}
+	s.expect(s.deliver("["+strings.Join(few, ",")+"]", nil), 200, "many events")
+	text := strings.Repeat("x", 900<<10)
+	for i := range 5 {
+		large = append(large, fmt.Sprintf(`{"id":"l%d","text":%q}`, i, text))
+	}
+	s.expect(s.deliver("["+strings.Join(large, ",")+"]", nil), 200, "large events")
+	var want [][]string
+	for _, n := range []int{500, 500, 200} {
+		var ids []string
+		for range n {
+			ids = append(ids, fmt.Sprint("e", len(ids)+500*len(want)))
+		}
+		want = append(want, ids)
+	}
+	sent.wanting(t, append(want, []string{"l0", "l1", "l2", "l3"}, []string{"l4"})...)
+	for _, consumer := range []string{"billing", "mail"} {
+		if bodies, _ := drainBy(t, s.client, consumer, 1205, 32); len(bodies) != 1205 || bodies["l3"] != large[3] {
+			t.Errorf("%s got %d events", consumer, len(bodies))
+		}
+	}
+}
+
+// Events about one resource are stored one after the other, also behind one that waits for
+// its namesake; those about others, and about none, go along.
+func TestAnArrayKeepsTheOrderOfAResource(t *testing.T) {
+	t.Parallel()
+	s, sent := newArrays(t)
+	s.expect(s.deliver(`[{"id":"a1","parcel":"a"},{"id":"n1"},{"id":"a2","parcel":"a"},{"id":"b1","parcel":"b"},{"id":"n1","parcel":"c"},{"id":"c2","parcel":"c"},
+		{"id":"a3","parcel":"a"},{"id":"n2"}]`, nil), 200, "an array")
+	sent.wanting(t, []string{"a1", "n1", "b1", "n2"}, []string{"a2", "n1"}, []string{"c2", "a3"})
+	_, order := drain(t, s.client, "mail", 7)
+	if got := slices.DeleteFunc(order, func(id string) bool { return id[0] != 'a' }); !slices.Equal(got, []string{"a1", "a2", "a3"}) {
+		t.Errorf("a worker gets them in the order %v", got)
+	}
+}
+
+// What the service refuses of an array, for one consumer, is refused alone: the others are
+// kept, and recognised when the array comes again.
+func TestOneOfAnArrayIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	s, _ := newArrays(t, webhook.WithOrdering())
+	if _, err := s.client.Receive(t.Context(), &idemsvc.Event{Source: "warehouse", EventId: "e0", Resource: &idemsvc.Resource{Type: "parcel", Id: "b"}},
+		idemsvc.ReceiveOrdered(idemsvc.Sequential(idemsvc.Sequence(1))), idemsvc.ReceiveFor("mail")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.expect(s.deliver(`[{"id":"a1","parcel":"a","rev":1},{"id":"b1","parcel":"b","rev":2},{"id":"c1","parcel":"c"},{"id":"c2","parcel":"c"}]`, nil), 422, "an array")
+	}
+	if _, order := drain(t, s.client, "billing", 4); len(order) != 4 {
+		t.Errorf("billing got %v", order)
+	}
+	if _, order := drain(t, s.client, "mail", 3); slices.Contains(order, "b1") {
+		t.Errorf("mail got %v", order)
+	}
+}
+
+// A request costs one wait while the service is away, however many calls it would take.
+func TestAnArrayWaitsOnceForTheService(t *testing.T) {
+	t.Parallel()
+	s, sent := newArrays(t, webhook.WithClaimTimeout(300*time.Millisecond))
+	s.service.Close()
+	s.expect(s.deliver(`[{"id":"a1","parcel":"a"},{"id":"a2","parcel":"a"},{"id":"a3","parcel":"a"}]`, nil), 503, "an array")
+	sent.mu.Lock()
+	defer sent.mu.Unlock()
+	for _, ids := range sent.calls {
+		if !slices.Equal(ids, []string{"a1"}) {
+			t.Errorf("the service was asked for %v", ids)
+		}
+	}
+	if len(sent.calls) == 0 {
+		t.Error("the service was not asked")
 	}
 }

@@ -360,6 +360,33 @@ func local_request_IdempotencyService_AcquireEvents_0(ctx context.Context, marsh
 	return msg, metadata, err
 }
 
+func request_IdempotencyService_RecordDeliveryAnswer_0(ctx context.Context, marshaler runtime.Marshaler, client extIdemsvcv1.IdempotencyServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extIdemsvcv1.RecordDeliveryAnswerRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.RecordDeliveryAnswer(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_IdempotencyService_RecordDeliveryAnswer_0(ctx context.Context, marshaler runtime.Marshaler, server extIdemsvcv1.IdempotencyServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extIdemsvcv1.RecordDeliveryAnswerRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.RecordDeliveryAnswer(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 // RegisterIdempotencyServiceHandlerServer registers the http handlers for service IdempotencyService to "mux".
 // UnaryRPC     :call IdempotencyServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -606,6 +633,26 @@ func RegisterIdempotencyServiceHandlerServer(ctx context.Context, mux *runtime.S
 		}
 		forward_IdempotencyService_AcquireEvents_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_IdempotencyService_RecordDeliveryAnswer_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/idemsvc.v1.IdempotencyService/RecordDeliveryAnswer", runtime.WithHTTPPathPattern("/v1/deliveryAnswers:record"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_IdempotencyService_RecordDeliveryAnswer_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_IdempotencyService_RecordDeliveryAnswer_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 
 	return nil
 }
@@ -850,35 +897,54 @@ func RegisterIdempotencyServiceHandlerClient(ctx context.Context, mux *runtime.S
 		}
 		forward_IdempotencyService_AcquireEvents_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_IdempotencyService_RecordDeliveryAnswer_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/idemsvc.v1.IdempotencyService/RecordDeliveryAnswer", runtime.WithHTTPPathPattern("/v1/deliveryAnswers:record"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_IdempotencyService_RecordDeliveryAnswer_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_IdempotencyService_RecordDeliveryAnswer_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
 var (
-	pattern_IdempotencyService_ClaimEvent_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "claim"))
-	pattern_IdempotencyService_ClaimEvents_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchClaim"))
-	pattern_IdempotencyService_CompleteEvent_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "complete"))
-	pattern_IdempotencyService_CompleteEvents_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchComplete"))
-	pattern_IdempotencyService_FailEvent_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "fail"))
-	pattern_IdempotencyService_ExtendClaim_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "claims"}, "extend"))
-	pattern_IdempotencyService_ReleaseClaim_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "claims"}, "release"))
-	pattern_IdempotencyService_CheckVersion_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "versions"}, "check"))
-	pattern_IdempotencyService_RecordSideEffect_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sideEffects"}, "record"))
-	pattern_IdempotencyService_ReceiveEvent_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "receive"))
-	pattern_IdempotencyService_ReceiveEvents_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchReceive"))
-	pattern_IdempotencyService_AcquireEvents_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "acquire"))
+	pattern_IdempotencyService_ClaimEvent_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "claim"))
+	pattern_IdempotencyService_ClaimEvents_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchClaim"))
+	pattern_IdempotencyService_CompleteEvent_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "complete"))
+	pattern_IdempotencyService_CompleteEvents_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchComplete"))
+	pattern_IdempotencyService_FailEvent_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "fail"))
+	pattern_IdempotencyService_ExtendClaim_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "claims"}, "extend"))
+	pattern_IdempotencyService_ReleaseClaim_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "claims"}, "release"))
+	pattern_IdempotencyService_CheckVersion_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "versions"}, "check"))
+	pattern_IdempotencyService_RecordSideEffect_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sideEffects"}, "record"))
+	pattern_IdempotencyService_ReceiveEvent_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "receive"))
+	pattern_IdempotencyService_ReceiveEvents_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "batchReceive"))
+	pattern_IdempotencyService_AcquireEvents_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "acquire"))
+	pattern_IdempotencyService_RecordDeliveryAnswer_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "deliveryAnswers"}, "record"))
 )
 
 var (
-	forward_IdempotencyService_ClaimEvent_0       = runtime.ForwardResponseMessage
-	forward_IdempotencyService_ClaimEvents_0      = runtime.ForwardResponseMessage
-	forward_IdempotencyService_CompleteEvent_0    = runtime.ForwardResponseMessage
-	forward_IdempotencyService_CompleteEvents_0   = runtime.ForwardResponseMessage
-	forward_IdempotencyService_FailEvent_0        = runtime.ForwardResponseMessage
-	forward_IdempotencyService_ExtendClaim_0      = runtime.ForwardResponseMessage
-	forward_IdempotencyService_ReleaseClaim_0     = runtime.ForwardResponseMessage
-	forward_IdempotencyService_CheckVersion_0     = runtime.ForwardResponseMessage
-	forward_IdempotencyService_RecordSideEffect_0 = runtime.ForwardResponseMessage
-	forward_IdempotencyService_ReceiveEvent_0     = runtime.ForwardResponseMessage
-	forward_IdempotencyService_ReceiveEvents_0    = runtime.ForwardResponseMessage
-	forward_IdempotencyService_AcquireEvents_0    = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ClaimEvent_0           = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ClaimEvents_0          = runtime.ForwardResponseMessage
+	forward_IdempotencyService_CompleteEvent_0        = runtime.ForwardResponseMessage
+	forward_IdempotencyService_CompleteEvents_0       = runtime.ForwardResponseMessage
+	forward_IdempotencyService_FailEvent_0            = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ExtendClaim_0          = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ReleaseClaim_0         = runtime.ForwardResponseMessage
+	forward_IdempotencyService_CheckVersion_0         = runtime.ForwardResponseMessage
+	forward_IdempotencyService_RecordSideEffect_0     = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ReceiveEvent_0         = runtime.ForwardResponseMessage
+	forward_IdempotencyService_ReceiveEvents_0        = runtime.ForwardResponseMessage
+	forward_IdempotencyService_AcquireEvents_0        = runtime.ForwardResponseMessage
+	forward_IdempotencyService_RecordDeliveryAnswer_0 = runtime.ForwardResponseMessage
 )

@@ -501,6 +501,134 @@ func (x *DeliveryAnswer) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// RecordDeliveryAnswerRequest names a delivery, its events, and what its provider was told.
+type RecordDeliveryAnswerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tenant and environment. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// A logical processor that the delivery was claimed or received for; one stands for all. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	Consumer string `protobuf:"bytes,2,opt,name=consumer,proto3" json:"consumer,omitempty"`
+	// The provider or system that the events come from. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// The events of the delivery, 1 to 1000, all different. Each 1 to 512 bytes, UTF-8, no NUL, not only white space.
+	EventIds []string `protobuf:"bytes,4,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
+	// The delivery's request_id, by which the answer finds its arrival. 1 to 128 bytes.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What the provider was told. Required.
+	Answer        *DeliveryAnswer `protobuf:"bytes,6,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordDeliveryAnswerRequest) Reset() {
+	*x = RecordDeliveryAnswerRequest{}
+	mi := &file_idemsvc_v1_delivery_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordDeliveryAnswerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordDeliveryAnswerRequest) ProtoMessage() {}
+
+func (x *RecordDeliveryAnswerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_delivery_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordDeliveryAnswerRequest.ProtoReflect.Descriptor instead.
+func (*RecordDeliveryAnswerRequest) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_delivery_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RecordDeliveryAnswerRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RecordDeliveryAnswerRequest) GetConsumer() string {
+	if x != nil {
+		return x.Consumer
+	}
+	return ""
+}
+
+func (x *RecordDeliveryAnswerRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *RecordDeliveryAnswerRequest) GetEventIds() []string {
+	if x != nil {
+		return x.EventIds
+	}
+	return nil
+}
+
+func (x *RecordDeliveryAnswerRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RecordDeliveryAnswerRequest) GetAnswer() *DeliveryAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// RecordDeliveryAnswerResponse says that the answer was noted. It may not be stored yet.
+type RecordDeliveryAnswerResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordDeliveryAnswerResponse) Reset() {
+	*x = RecordDeliveryAnswerResponse{}
+	mi := &file_idemsvc_v1_delivery_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordDeliveryAnswerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordDeliveryAnswerResponse) ProtoMessage() {}
+
+func (x *RecordDeliveryAnswerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_idemsvc_v1_delivery_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordDeliveryAnswerResponse.ProtoReflect.Descriptor instead.
+func (*RecordDeliveryAnswerResponse) Descriptor() ([]byte, []int) {
+	return file_idemsvc_v1_delivery_proto_rawDescGZIP(), []int{4}
+}
+
 var File_idemsvc_v1_delivery_proto protoreflect.FileDescriptor
 
 const file_idemsvc_v1_delivery_proto_rawDesc = "" +
@@ -525,7 +653,16 @@ const file_idemsvc_v1_delivery_proto_rawDesc = "" +
 	"\vhttp_status\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xd7\x04(dR\n" +
 	"httpStatus\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at*\xd9\x01\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xc3\x02\n" +
+	"\x1bRecordDeliveryAnswerRequest\x12,\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\tnamespace\x12*\n" +
+	"\bconsumer\x18\x02 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\bconsumer\x12&\n" +
+	"\x06source\x18\x03 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x04\xba\x01\x01\x00R\x06source\x127\n" +
+	"\tevent_ids\x18\x04 \x03(\tB\x1a\xbaH\x17\x92\x01\x14\b\x01\x10\xe8\a\x18\x01\"\vr\t \x01(\x80\x04\xba\x01\x01\x00R\beventIds\x12-\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tB\x0e\xbaH\vr\t \x01(\x80\x01\xba\x01\x01\x00R\trequestId\x12:\n" +
+	"\x06answer\x18\x06 \x01(\v2\x1a.idemsvc.v1.DeliveryAnswerB\x06\xbaH\x03\xc8\x01\x01R\x06answer\"\x1e\n" +
+	"\x1cRecordDeliveryAnswerResponse*\xd9\x01\n" +
 	"\fDeliveryKind\x12\x1d\n" +
 	"\x19DELIVERY_KIND_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cDELIVERY_KIND_PROVIDER_FIRST\x10\x01\x12 \n" +
@@ -568,29 +705,32 @@ func file_idemsvc_v1_delivery_proto_rawDescGZIP() []byte {
 }
 
 var file_idemsvc_v1_delivery_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_idemsvc_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_idemsvc_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_idemsvc_v1_delivery_proto_goTypes = []any{
-	(DeliveryKind)(0),             // 0: idemsvc.v1.DeliveryKind
-	(SignatureStatus)(0),          // 1: idemsvc.v1.SignatureStatus
-	(Disposition)(0),              // 2: idemsvc.v1.Disposition
-	(Anomaly)(0),                  // 3: idemsvc.v1.Anomaly
-	(*Header)(nil),                // 4: idemsvc.v1.Header
-	(*Delivery)(nil),              // 5: idemsvc.v1.Delivery
-	(*DeliveryAnswer)(nil),        // 6: idemsvc.v1.DeliveryAnswer
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(DeliveryKind)(0),                    // 0: idemsvc.v1.DeliveryKind
+	(SignatureStatus)(0),                 // 1: idemsvc.v1.SignatureStatus
+	(Disposition)(0),                     // 2: idemsvc.v1.Disposition
+	(Anomaly)(0),                         // 3: idemsvc.v1.Anomaly
+	(*Header)(nil),                       // 4: idemsvc.v1.Header
+	(*Delivery)(nil),                     // 5: idemsvc.v1.Delivery
+	(*DeliveryAnswer)(nil),               // 6: idemsvc.v1.DeliveryAnswer
+	(*RecordDeliveryAnswerRequest)(nil),  // 7: idemsvc.v1.RecordDeliveryAnswerRequest
+	(*RecordDeliveryAnswerResponse)(nil), // 8: idemsvc.v1.RecordDeliveryAnswerResponse
+	(*timestamppb.Timestamp)(nil),        // 9: google.protobuf.Timestamp
 }
 var file_idemsvc_v1_delivery_proto_depIdxs = []int32{
 	0, // 0: idemsvc.v1.Delivery.kind:type_name -> idemsvc.v1.DeliveryKind
 	1, // 1: idemsvc.v1.Delivery.signature:type_name -> idemsvc.v1.SignatureStatus
-	7, // 2: idemsvc.v1.Delivery.received_at:type_name -> google.protobuf.Timestamp
-	7, // 3: idemsvc.v1.Delivery.respond_by:type_name -> google.protobuf.Timestamp
+	9, // 2: idemsvc.v1.Delivery.received_at:type_name -> google.protobuf.Timestamp
+	9, // 3: idemsvc.v1.Delivery.respond_by:type_name -> google.protobuf.Timestamp
 	4, // 4: idemsvc.v1.Delivery.headers:type_name -> idemsvc.v1.Header
-	7, // 5: idemsvc.v1.DeliveryAnswer.at:type_name -> google.protobuf.Timestamp
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	9, // 5: idemsvc.v1.DeliveryAnswer.at:type_name -> google.protobuf.Timestamp
+	6, // 6: idemsvc.v1.RecordDeliveryAnswerRequest.answer:type_name -> idemsvc.v1.DeliveryAnswer
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_idemsvc_v1_delivery_proto_init() }
@@ -604,7 +744,7 @@ func file_idemsvc_v1_delivery_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_idemsvc_v1_delivery_proto_rawDesc), len(file_idemsvc_v1_delivery_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -27,7 +27,8 @@ var File_idemsvc_v1_idempotency_service_proto protoreflect.FileDescriptor
 const file_idemsvc_v1_idempotency_service_proto_rawDesc = "" +
 	"\n" +
 	"$idemsvc/v1/idempotency_service.proto\x12\n" +
-	"idemsvc.v1\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x18idemsvc/v1/session.proto2\x94\t\n" +
+	"idemsvc.v1\x1a\x18idemsvc/v1/acquire.proto\x1a\x16idemsvc/v1/batch.proto\x1a\x1eidemsvc/v1/check_version.proto\x1a\x16idemsvc/v1/claim.proto\x1a\x1bidemsvc/v1/completion.proto\x1a\x19idemsvc/v1/delivery.proto\x1a\x17idemsvc/v1/effect.proto\x1a\x18idemsvc/v1/options.proto\x1a\x18idemsvc/v1/receive.proto\x1a\x18idemsvc/v1/session.proto2\x85\n" +
+	"\n" +
 	"\x12IdempotencyService\x12Q\n" +
 	"\n" +
 	"ClaimEvent\x12\x1d.idemsvc.v1.ClaimEventRequest\x1a\x1e.idemsvc.v1.ClaimEventResponse\"\x04\xe8\xc7\x18\x01\x12T\n" +
@@ -42,35 +43,38 @@ const file_idemsvc_v1_idempotency_service_proto_rawDesc = "" +
 	"\fReceiveEvent\x12\x1f.idemsvc.v1.ReceiveEventRequest\x1a .idemsvc.v1.ReceiveEventResponse\"\x04\xe8\xc7\x18\x01\x12Z\n" +
 	"\rReceiveEvents\x12 .idemsvc.v1.ReceiveEventsRequest\x1a!.idemsvc.v1.ReceiveEventsResponse\"\x04\xe8\xc7\x18\x01\x12Z\n" +
 	"\rAcquireEvents\x12 .idemsvc.v1.AcquireEventsRequest\x1a!.idemsvc.v1.AcquireEventsResponse\"\x04\xe8\xc7\x18\x01\x12L\n" +
-	"\aSession\x12\x1a.idemsvc.v1.SessionRequest\x1a\x1b.idemsvc.v1.SessionResponse\"\x04\xe8\xc7\x18\x01(\x010\x01B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
+	"\aSession\x12\x1a.idemsvc.v1.SessionRequest\x1a\x1b.idemsvc.v1.SessionResponse\"\x04\xe8\xc7\x18\x01(\x010\x01\x12o\n" +
+	"\x14RecordDeliveryAnswer\x12'.idemsvc.v1.RecordDeliveryAnswerRequest\x1a(.idemsvc.v1.RecordDeliveryAnswerResponse\"\x04\xe8\xc7\x18\x01B;Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1b\x06proto3"
 
 var file_idemsvc_v1_idempotency_service_proto_goTypes = []any{
-	(*ClaimEventRequest)(nil),        // 0: idemsvc.v1.ClaimEventRequest
-	(*ClaimEventsRequest)(nil),       // 1: idemsvc.v1.ClaimEventsRequest
-	(*CompleteEventRequest)(nil),     // 2: idemsvc.v1.CompleteEventRequest
-	(*CompleteEventsRequest)(nil),    // 3: idemsvc.v1.CompleteEventsRequest
-	(*FailEventRequest)(nil),         // 4: idemsvc.v1.FailEventRequest
-	(*ExtendClaimRequest)(nil),       // 5: idemsvc.v1.ExtendClaimRequest
-	(*ReleaseClaimRequest)(nil),      // 6: idemsvc.v1.ReleaseClaimRequest
-	(*CheckVersionRequest)(nil),      // 7: idemsvc.v1.CheckVersionRequest
-	(*RecordSideEffectRequest)(nil),  // 8: idemsvc.v1.RecordSideEffectRequest
-	(*ReceiveEventRequest)(nil),      // 9: idemsvc.v1.ReceiveEventRequest
-	(*ReceiveEventsRequest)(nil),     // 10: idemsvc.v1.ReceiveEventsRequest
-	(*AcquireEventsRequest)(nil),     // 11: idemsvc.v1.AcquireEventsRequest
-	(*SessionRequest)(nil),           // 12: idemsvc.v1.SessionRequest
-	(*ClaimEventResponse)(nil),       // 13: idemsvc.v1.ClaimEventResponse
-	(*ClaimEventsResponse)(nil),      // 14: idemsvc.v1.ClaimEventsResponse
-	(*CompleteEventResponse)(nil),    // 15: idemsvc.v1.CompleteEventResponse
-	(*CompleteEventsResponse)(nil),   // 16: idemsvc.v1.CompleteEventsResponse
-	(*FailEventResponse)(nil),        // 17: idemsvc.v1.FailEventResponse
-	(*ExtendClaimResponse)(nil),      // 18: idemsvc.v1.ExtendClaimResponse
-	(*ReleaseClaimResponse)(nil),     // 19: idemsvc.v1.ReleaseClaimResponse
-	(*CheckVersionResponse)(nil),     // 20: idemsvc.v1.CheckVersionResponse
-	(*RecordSideEffectResponse)(nil), // 21: idemsvc.v1.RecordSideEffectResponse
-	(*ReceiveEventResponse)(nil),     // 22: idemsvc.v1.ReceiveEventResponse
-	(*ReceiveEventsResponse)(nil),    // 23: idemsvc.v1.ReceiveEventsResponse
-	(*AcquireEventsResponse)(nil),    // 24: idemsvc.v1.AcquireEventsResponse
-	(*SessionResponse)(nil),          // 25: idemsvc.v1.SessionResponse
+	(*ClaimEventRequest)(nil),            // 0: idemsvc.v1.ClaimEventRequest
+	(*ClaimEventsRequest)(nil),           // 1: idemsvc.v1.ClaimEventsRequest
+	(*CompleteEventRequest)(nil),         // 2: idemsvc.v1.CompleteEventRequest
+	(*CompleteEventsRequest)(nil),        // 3: idemsvc.v1.CompleteEventsRequest
+	(*FailEventRequest)(nil),             // 4: idemsvc.v1.FailEventRequest
+	(*ExtendClaimRequest)(nil),           // 5: idemsvc.v1.ExtendClaimRequest
+	(*ReleaseClaimRequest)(nil),          // 6: idemsvc.v1.ReleaseClaimRequest
+	(*CheckVersionRequest)(nil),          // 7: idemsvc.v1.CheckVersionRequest
+	(*RecordSideEffectRequest)(nil),      // 8: idemsvc.v1.RecordSideEffectRequest
+	(*ReceiveEventRequest)(nil),          // 9: idemsvc.v1.ReceiveEventRequest
+	(*ReceiveEventsRequest)(nil),         // 10: idemsvc.v1.ReceiveEventsRequest
+	(*AcquireEventsRequest)(nil),         // 11: idemsvc.v1.AcquireEventsRequest
+	(*SessionRequest)(nil),               // 12: idemsvc.v1.SessionRequest
+	(*RecordDeliveryAnswerRequest)(nil),  // 13: idemsvc.v1.RecordDeliveryAnswerRequest
+	(*ClaimEventResponse)(nil),           // 14: idemsvc.v1.ClaimEventResponse
+	(*ClaimEventsResponse)(nil),          // 15: idemsvc.v1.ClaimEventsResponse
+	(*CompleteEventResponse)(nil),        // 16: idemsvc.v1.CompleteEventResponse
+	(*CompleteEventsResponse)(nil),       // 17: idemsvc.v1.CompleteEventsResponse
+	(*FailEventResponse)(nil),            // 18: idemsvc.v1.FailEventResponse
+	(*ExtendClaimResponse)(nil),          // 19: idemsvc.v1.ExtendClaimResponse
+	(*ReleaseClaimResponse)(nil),         // 20: idemsvc.v1.ReleaseClaimResponse
+	(*CheckVersionResponse)(nil),         // 21: idemsvc.v1.CheckVersionResponse
+	(*RecordSideEffectResponse)(nil),     // 22: idemsvc.v1.RecordSideEffectResponse
+	(*ReceiveEventResponse)(nil),         // 23: idemsvc.v1.ReceiveEventResponse
+	(*ReceiveEventsResponse)(nil),        // 24: idemsvc.v1.ReceiveEventsResponse
+	(*AcquireEventsResponse)(nil),        // 25: idemsvc.v1.AcquireEventsResponse
+	(*SessionResponse)(nil),              // 26: idemsvc.v1.SessionResponse
+	(*RecordDeliveryAnswerResponse)(nil), // 27: idemsvc.v1.RecordDeliveryAnswerResponse
 }
 var file_idemsvc_v1_idempotency_service_proto_depIdxs = []int32{
 	0,  // 0: idemsvc.v1.IdempotencyService.ClaimEvent:input_type -> idemsvc.v1.ClaimEventRequest
@@ -86,21 +90,23 @@ var file_idemsvc_v1_idempotency_service_proto_depIdxs = []int32{
 	10, // 10: idemsvc.v1.IdempotencyService.ReceiveEvents:input_type -> idemsvc.v1.ReceiveEventsRequest
 	11, // 11: idemsvc.v1.IdempotencyService.AcquireEvents:input_type -> idemsvc.v1.AcquireEventsRequest
 	12, // 12: idemsvc.v1.IdempotencyService.Session:input_type -> idemsvc.v1.SessionRequest
-	13, // 13: idemsvc.v1.IdempotencyService.ClaimEvent:output_type -> idemsvc.v1.ClaimEventResponse
-	14, // 14: idemsvc.v1.IdempotencyService.ClaimEvents:output_type -> idemsvc.v1.ClaimEventsResponse
-	15, // 15: idemsvc.v1.IdempotencyService.CompleteEvent:output_type -> idemsvc.v1.CompleteEventResponse
-	16, // 16: idemsvc.v1.IdempotencyService.CompleteEvents:output_type -> idemsvc.v1.CompleteEventsResponse
-	17, // 17: idemsvc.v1.IdempotencyService.FailEvent:output_type -> idemsvc.v1.FailEventResponse
-	18, // 18: idemsvc.v1.IdempotencyService.ExtendClaim:output_type -> idemsvc.v1.ExtendClaimResponse
-	19, // 19: idemsvc.v1.IdempotencyService.ReleaseClaim:output_type -> idemsvc.v1.ReleaseClaimResponse
-	20, // 20: idemsvc.v1.IdempotencyService.CheckVersion:output_type -> idemsvc.v1.CheckVersionResponse
-	21, // 21: idemsvc.v1.IdempotencyService.RecordSideEffect:output_type -> idemsvc.v1.RecordSideEffectResponse
-	22, // 22: idemsvc.v1.IdempotencyService.ReceiveEvent:output_type -> idemsvc.v1.ReceiveEventResponse
-	23, // 23: idemsvc.v1.IdempotencyService.ReceiveEvents:output_type -> idemsvc.v1.ReceiveEventsResponse
-	24, // 24: idemsvc.v1.IdempotencyService.AcquireEvents:output_type -> idemsvc.v1.AcquireEventsResponse
-	25, // 25: idemsvc.v1.IdempotencyService.Session:output_type -> idemsvc.v1.SessionResponse
-	13, // [13:26] is the sub-list for method output_type
-	0,  // [0:13] is the sub-list for method input_type
+	13, // 13: idemsvc.v1.IdempotencyService.RecordDeliveryAnswer:input_type -> idemsvc.v1.RecordDeliveryAnswerRequest
+	14, // 14: idemsvc.v1.IdempotencyService.ClaimEvent:output_type -> idemsvc.v1.ClaimEventResponse
+	15, // 15: idemsvc.v1.IdempotencyService.ClaimEvents:output_type -> idemsvc.v1.ClaimEventsResponse
+	16, // 16: idemsvc.v1.IdempotencyService.CompleteEvent:output_type -> idemsvc.v1.CompleteEventResponse
+	17, // 17: idemsvc.v1.IdempotencyService.CompleteEvents:output_type -> idemsvc.v1.CompleteEventsResponse
+	18, // 18: idemsvc.v1.IdempotencyService.FailEvent:output_type -> idemsvc.v1.FailEventResponse
+	19, // 19: idemsvc.v1.IdempotencyService.ExtendClaim:output_type -> idemsvc.v1.ExtendClaimResponse
+	20, // 20: idemsvc.v1.IdempotencyService.ReleaseClaim:output_type -> idemsvc.v1.ReleaseClaimResponse
+	21, // 21: idemsvc.v1.IdempotencyService.CheckVersion:output_type -> idemsvc.v1.CheckVersionResponse
+	22, // 22: idemsvc.v1.IdempotencyService.RecordSideEffect:output_type -> idemsvc.v1.RecordSideEffectResponse
+	23, // 23: idemsvc.v1.IdempotencyService.ReceiveEvent:output_type -> idemsvc.v1.ReceiveEventResponse
+	24, // 24: idemsvc.v1.IdempotencyService.ReceiveEvents:output_type -> idemsvc.v1.ReceiveEventsResponse
+	25, // 25: idemsvc.v1.IdempotencyService.AcquireEvents:output_type -> idemsvc.v1.AcquireEventsResponse
+	26, // 26: idemsvc.v1.IdempotencyService.Session:output_type -> idemsvc.v1.SessionResponse
+	27, // 27: idemsvc.v1.IdempotencyService.RecordDeliveryAnswer:output_type -> idemsvc.v1.RecordDeliveryAnswerResponse
+	14, // [14:28] is the sub-list for method output_type
+	0,  // [0:14] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -116,6 +122,7 @@ func file_idemsvc_v1_idempotency_service_proto_init() {
 	file_idemsvc_v1_check_version_proto_init()
 	file_idemsvc_v1_claim_proto_init()
 	file_idemsvc_v1_completion_proto_init()
+	file_idemsvc_v1_delivery_proto_init()
 	file_idemsvc_v1_effect_proto_init()
 	file_idemsvc_v1_options_proto_init()
 	file_idemsvc_v1_receive_proto_init()

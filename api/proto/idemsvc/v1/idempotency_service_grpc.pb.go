@@ -21,19 +21,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	IdempotencyService_ClaimEvent_FullMethodName       = "/idemsvc.v1.IdempotencyService/ClaimEvent"
-	IdempotencyService_ClaimEvents_FullMethodName      = "/idemsvc.v1.IdempotencyService/ClaimEvents"
-	IdempotencyService_CompleteEvent_FullMethodName    = "/idemsvc.v1.IdempotencyService/CompleteEvent"
-	IdempotencyService_CompleteEvents_FullMethodName   = "/idemsvc.v1.IdempotencyService/CompleteEvents"
-	IdempotencyService_FailEvent_FullMethodName        = "/idemsvc.v1.IdempotencyService/FailEvent"
-	IdempotencyService_ExtendClaim_FullMethodName      = "/idemsvc.v1.IdempotencyService/ExtendClaim"
-	IdempotencyService_ReleaseClaim_FullMethodName     = "/idemsvc.v1.IdempotencyService/ReleaseClaim"
-	IdempotencyService_CheckVersion_FullMethodName     = "/idemsvc.v1.IdempotencyService/CheckVersion"
-	IdempotencyService_RecordSideEffect_FullMethodName = "/idemsvc.v1.IdempotencyService/RecordSideEffect"
-	IdempotencyService_ReceiveEvent_FullMethodName     = "/idemsvc.v1.IdempotencyService/ReceiveEvent"
-	IdempotencyService_ReceiveEvents_FullMethodName    = "/idemsvc.v1.IdempotencyService/ReceiveEvents"
-	IdempotencyService_AcquireEvents_FullMethodName    = "/idemsvc.v1.IdempotencyService/AcquireEvents"
-	IdempotencyService_Session_FullMethodName          = "/idemsvc.v1.IdempotencyService/Session"
+	IdempotencyService_ClaimEvent_FullMethodName           = "/idemsvc.v1.IdempotencyService/ClaimEvent"
+	IdempotencyService_ClaimEvents_FullMethodName          = "/idemsvc.v1.IdempotencyService/ClaimEvents"
+	IdempotencyService_CompleteEvent_FullMethodName        = "/idemsvc.v1.IdempotencyService/CompleteEvent"
+	IdempotencyService_CompleteEvents_FullMethodName       = "/idemsvc.v1.IdempotencyService/CompleteEvents"
+	IdempotencyService_FailEvent_FullMethodName            = "/idemsvc.v1.IdempotencyService/FailEvent"
+	IdempotencyService_ExtendClaim_FullMethodName          = "/idemsvc.v1.IdempotencyService/ExtendClaim"
+	IdempotencyService_ReleaseClaim_FullMethodName         = "/idemsvc.v1.IdempotencyService/ReleaseClaim"
+	IdempotencyService_CheckVersion_FullMethodName         = "/idemsvc.v1.IdempotencyService/CheckVersion"
+	IdempotencyService_RecordSideEffect_FullMethodName     = "/idemsvc.v1.IdempotencyService/RecordSideEffect"
+	IdempotencyService_ReceiveEvent_FullMethodName         = "/idemsvc.v1.IdempotencyService/ReceiveEvent"
+	IdempotencyService_ReceiveEvents_FullMethodName        = "/idemsvc.v1.IdempotencyService/ReceiveEvents"
+	IdempotencyService_AcquireEvents_FullMethodName        = "/idemsvc.v1.IdempotencyService/AcquireEvents"
+	IdempotencyService_Session_FullMethodName              = "/idemsvc.v1.IdempotencyService/Session"
+	IdempotencyService_RecordDeliveryAnswer_FullMethodName = "/idemsvc.v1.IdempotencyService/RecordDeliveryAnswer"
 )
 
 // IdempotencyServiceClient is the client API for IdempotencyService service.
@@ -134,6 +135,12 @@ type IdempotencyServiceClient interface {
 	// order matters is sent after the answer to the one before it. A broken stream loses no answer that a repeat with the same
 	// claimant or token cannot fetch.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
+	// RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+	// of a claim, such as those to receipts, duplicates and events in progress.
+	//
+	// It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+	// delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+	RecordDeliveryAnswer(ctx context.Context, in *RecordDeliveryAnswerRequest, opts ...grpc.CallOption) (*RecordDeliveryAnswerResponse, error)
 }
 
 type idempotencyServiceClient struct {
@@ -277,6 +284,16 @@ func (c *idempotencyServiceClient) Session(ctx context.Context, opts ...grpc.Cal
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type IdempotencyService_SessionClient = grpc.BidiStreamingClient[SessionRequest, SessionResponse]
 
+func (c *idempotencyServiceClient) RecordDeliveryAnswer(ctx context.Context, in *RecordDeliveryAnswerRequest, opts ...grpc.CallOption) (*RecordDeliveryAnswerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordDeliveryAnswerResponse)
+	err := c.cc.Invoke(ctx, IdempotencyService_RecordDeliveryAnswer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IdempotencyServiceServer is the server API for IdempotencyService service.
 // All implementations must embed UnimplementedIdempotencyServiceServer
 // for forward compatibility.
@@ -375,6 +392,12 @@ type IdempotencyServiceServer interface {
 	// order matters is sent after the answer to the one before it. A broken stream loses no answer that a repeat with the same
 	// claimant or token cannot fetch.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
+	// RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+	// of a claim, such as those to receipts, duplicates and events in progress.
+	//
+	// It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+	// delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+	RecordDeliveryAnswer(context.Context, *RecordDeliveryAnswerRequest) (*RecordDeliveryAnswerResponse, error)
 	mustEmbedUnimplementedIdempotencyServiceServer()
 }
 
@@ -423,6 +446,9 @@ func (UnimplementedIdempotencyServiceServer) AcquireEvents(context.Context, *Acq
 }
 func (UnimplementedIdempotencyServiceServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
+}
+func (UnimplementedIdempotencyServiceServer) RecordDeliveryAnswer(context.Context, *RecordDeliveryAnswerRequest) (*RecordDeliveryAnswerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordDeliveryAnswer not implemented")
 }
 func (UnimplementedIdempotencyServiceServer) mustEmbedUnimplementedIdempotencyServiceServer() {}
 func (UnimplementedIdempotencyServiceServer) testEmbeddedByValue()                            {}
@@ -668,6 +694,24 @@ func _IdempotencyService_Session_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type IdempotencyService_SessionServer = grpc.BidiStreamingServer[SessionRequest, SessionResponse]
 
+func _IdempotencyService_RecordDeliveryAnswer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordDeliveryAnswerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdempotencyServiceServer).RecordDeliveryAnswer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdempotencyService_RecordDeliveryAnswer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdempotencyServiceServer).RecordDeliveryAnswer(ctx, req.(*RecordDeliveryAnswerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // IdempotencyService_ServiceDesc is the grpc.ServiceDesc for IdempotencyService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -722,6 +766,10 @@ var IdempotencyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AcquireEvents",
 			Handler:    _IdempotencyService_AcquireEvents_Handler,
+		},
+		{
+			MethodName: "RecordDeliveryAnswer",
+			Handler:    _IdempotencyService_RecordDeliveryAnswer_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

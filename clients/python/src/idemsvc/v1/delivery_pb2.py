@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19idemsvc/v1/delivery.proto\x12\nidemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x06Header\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value\"\xd2\x02\n\x08\x44\x65livery\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12,\n\x04kind\x18\x02 \x01(\x0e\x32\x18.idemsvc.v1.DeliveryKindR\x04kind\x12\x18\n\x07\x61ttempt\x18\x03 \x01(\x05R\x07\x61ttempt\x12\x39\n\tsignature\x18\x04 \x01(\x0e\x32\x1b.idemsvc.v1.SignatureStatusR\tsignature\x12;\n\x0breceived_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nreceivedAt\x12\x39\n\nrespond_by\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trespondBy\x12,\n\x07headers\x18\x07 \x03(\x0b\x32\x12.idemsvc.v1.HeaderR\x07headers\"]\n\x0e\x44\x65liveryAnswer\x12\x1f\n\x0bhttp_status\x18\x01 \x01(\x05R\nhttpStatus\x12*\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x02\x61t*\xd9\x01\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12 \n\x1c\x44\x45LIVERY_KIND_PROVIDER_FIRST\x10\x01\x12 \n\x1c\x44\x45LIVERY_KIND_PROVIDER_RETRY\x10\x02\x12!\n\x1d\x44\x45LIVERY_KIND_PROVIDER_REPLAY\x10\x03\x12\"\n\x1e\x44\x45LIVERY_KIND_CONSUMER_REQUEUE\x10\x04\x12\x1f\n\x1b\x44\x45LIVERY_KIND_CLIENT_REPEAT\x10\x05*\xb5\x01\n\x0fSignatureStatus\x12 \n\x1cSIGNATURE_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19SIGNATURE_STATUS_VERIFIED\x10\x01\x12\"\n\x1eSIGNATURE_STATUS_VERIFIED_LATE\x10\x02\x12\x1b\n\x17SIGNATURE_STATUS_FAILED\x10\x03\x12 \n\x1cSIGNATURE_STATUS_NOT_CHECKED\x10\x04*\x9c\x02\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44ISPOSITION_ACCEPTED\x10\x01\x12!\n\x1d\x44ISPOSITION_IGNORED_DUPLICATE\x10\x02\x12\x1d\n\x19\x44ISPOSITION_IGNORED_STALE\x10\x03\x12\'\n#DISPOSITION_IGNORED_SELF_ORIGINATED\x10\x04\x12\x1c\n\x18\x44ISPOSITION_BLOCKED_LOOP\x10\x05\x12\"\n\x1e\x44ISPOSITION_REJECTED_SIGNATURE\x10\x06\x12)\n%DISPOSITION_REDELIVERED_AFTER_FAILURE\x10\x07*\x8c\x01\n\x07\x41nomaly\x12\x17\n\x13\x41NOMALY_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41NOMALY_PAYLOAD_MISMATCH\x10\x01\x12\x15\n\x11\x41NOMALY_UNCHANGED\x10\x02\x12\x19\n\x15\x41NOMALY_VERIFIED_LATE\x10\x03\x12\x18\n\x14\x41NOMALY_POST_RESTORE\x10\x04\x42\xa9\x01\n\x14io.github.idemsvc.v1B\rDeliveryProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19idemsvc/v1/delivery.proto\x12\nidemsvc.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x06Header\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value\"\xd2\x02\n\x08\x44\x65livery\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12,\n\x04kind\x18\x02 \x01(\x0e\x32\x18.idemsvc.v1.DeliveryKindR\x04kind\x12\x18\n\x07\x61ttempt\x18\x03 \x01(\x05R\x07\x61ttempt\x12\x39\n\tsignature\x18\x04 \x01(\x0e\x32\x1b.idemsvc.v1.SignatureStatusR\tsignature\x12;\n\x0breceived_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nreceivedAt\x12\x39\n\nrespond_by\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trespondBy\x12,\n\x07headers\x18\x07 \x03(\x0b\x32\x12.idemsvc.v1.HeaderR\x07headers\"]\n\x0e\x44\x65liveryAnswer\x12\x1f\n\x0bhttp_status\x18\x01 \x01(\x05R\nhttpStatus\x12*\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x02\x61t\"\xdf\x01\n\x1bRecordDeliveryAnswerRequest\x12\x1c\n\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n\x08\x63onsumer\x18\x02 \x01(\tR\x08\x63onsumer\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12\x1b\n\tevent_ids\x18\x04 \x03(\tR\x08\x65ventIds\x12\x1d\n\nrequest_id\x18\x05 \x01(\tR\trequestId\x12\x32\n\x06\x61nswer\x18\x06 \x01(\x0b\x32\x1a.idemsvc.v1.DeliveryAnswerR\x06\x61nswer\"\x1e\n\x1cRecordDeliveryAnswerResponse*\xd9\x01\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12 \n\x1c\x44\x45LIVERY_KIND_PROVIDER_FIRST\x10\x01\x12 \n\x1c\x44\x45LIVERY_KIND_PROVIDER_RETRY\x10\x02\x12!\n\x1d\x44\x45LIVERY_KIND_PROVIDER_REPLAY\x10\x03\x12\"\n\x1e\x44\x45LIVERY_KIND_CONSUMER_REQUEUE\x10\x04\x12\x1f\n\x1b\x44\x45LIVERY_KIND_CLIENT_REPEAT\x10\x05*\xb5\x01\n\x0fSignatureStatus\x12 \n\x1cSIGNATURE_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19SIGNATURE_STATUS_VERIFIED\x10\x01\x12\"\n\x1eSIGNATURE_STATUS_VERIFIED_LATE\x10\x02\x12\x1b\n\x17SIGNATURE_STATUS_FAILED\x10\x03\x12 \n\x1cSIGNATURE_STATUS_NOT_CHECKED\x10\x04*\x9c\x02\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44ISPOSITION_ACCEPTED\x10\x01\x12!\n\x1d\x44ISPOSITION_IGNORED_DUPLICATE\x10\x02\x12\x1d\n\x19\x44ISPOSITION_IGNORED_STALE\x10\x03\x12\'\n#DISPOSITION_IGNORED_SELF_ORIGINATED\x10\x04\x12\x1c\n\x18\x44ISPOSITION_BLOCKED_LOOP\x10\x05\x12\"\n\x1e\x44ISPOSITION_REJECTED_SIGNATURE\x10\x06\x12)\n%DISPOSITION_REDELIVERED_AFTER_FAILURE\x10\x07*\x8c\x01\n\x07\x41nomaly\x12\x17\n\x13\x41NOMALY_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x41NOMALY_PAYLOAD_MISMATCH\x10\x01\x12\x15\n\x11\x41NOMALY_UNCHANGED\x10\x02\x12\x19\n\x15\x41NOMALY_VERIFIED_LATE\x10\x03\x12\x18\n\x14\x41NOMALY_POST_RESTORE\x10\x04\x42\xa9\x01\n\x14io.github.idemsvc.v1B\rDeliveryProtoP\x01Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\xa2\x02\x03IXX\xaa\x02\nIdemsvc.V1\xca\x02\nIdemsvc\\V1\xe2\x02\x16Idemsvc\\V1\\GPBMetadata\xea\x02\x0bIdemsvc::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,18 +33,22 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'idemsvc.v1.delivery_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.idemsvc.v1B\rDeliveryProtoP\001Z9github.com/idemsvc/idemsvc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsvc::V1'
-  _globals['_DELIVERYKIND']._serialized_start=563
-  _globals['_DELIVERYKIND']._serialized_end=780
-  _globals['_SIGNATURESTATUS']._serialized_start=783
-  _globals['_SIGNATURESTATUS']._serialized_end=964
-  _globals['_DISPOSITION']._serialized_start=967
-  _globals['_DISPOSITION']._serialized_end=1251
-  _globals['_ANOMALY']._serialized_start=1254
-  _globals['_ANOMALY']._serialized_end=1394
+  _globals['_DELIVERYKIND']._serialized_start=821
+  _globals['_DELIVERYKIND']._serialized_end=1038
+  _globals['_SIGNATURESTATUS']._serialized_start=1041
+  _globals['_SIGNATURESTATUS']._serialized_end=1222
+  _globals['_DISPOSITION']._serialized_start=1225
+  _globals['_DISPOSITION']._serialized_end=1509
+  _globals['_ANOMALY']._serialized_start=1512
+  _globals['_ANOMALY']._serialized_end=1652
   _globals['_HEADER']._serialized_start=74
   _globals['_HEADER']._serialized_end=124
   _globals['_DELIVERY']._serialized_start=127
   _globals['_DELIVERY']._serialized_end=465
   _globals['_DELIVERYANSWER']._serialized_start=467
   _globals['_DELIVERYANSWER']._serialized_end=560
+  _globals['_RECORDDELIVERYANSWERREQUEST']._serialized_start=563
+  _globals['_RECORDDELIVERYANSWERREQUEST']._serialized_end=786
+  _globals['_RECORDDELIVERYANSWERRESPONSE']._serialized_start=788
+  _globals['_RECORDDELIVERYANSWERRESPONSE']._serialized_end=818
 # @@protoc_insertion_point(module_scope)

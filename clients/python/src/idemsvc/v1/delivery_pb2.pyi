@@ -103,3 +103,23 @@ class DeliveryAnswer(_message.Message):
     http_status: int
     at: _timestamp_pb2.Timestamp
     def __init__(self, http_status: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RecordDeliveryAnswerRequest(_message.Message):
+    __slots__ = ("namespace", "consumer", "source", "event_ids", "request_id", "answer")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    consumer: str
+    source: str
+    event_ids: _containers.RepeatedScalarFieldContainer[str]
+    request_id: str
+    answer: DeliveryAnswer
+    def __init__(self, namespace: _Optional[str] = ..., consumer: _Optional[str] = ..., source: _Optional[str] = ..., event_ids: _Optional[_Iterable[str]] = ..., request_id: _Optional[str] = ..., answer: _Optional[_Union[DeliveryAnswer, _Mapping]] = ...) -> None: ...
+
+class RecordDeliveryAnswerResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

@@ -3,6 +3,7 @@ from idemsvc.v1 import batch_pb2 as _batch_pb2
 from idemsvc.v1 import check_version_pb2 as _check_version_pb2
 from idemsvc.v1 import claim_pb2 as _claim_pb2
 from idemsvc.v1 import completion_pb2 as _completion_pb2
+from idemsvc.v1 import delivery_pb2 as _delivery_pb2
 from idemsvc.v1 import effect_pb2 as _effect_pb2
 from idemsvc.v1 import options_pb2 as _options_pb2
 from idemsvc.v1 import receive_pb2 as _receive_pb2

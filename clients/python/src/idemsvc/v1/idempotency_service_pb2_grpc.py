@@ -8,6 +8,7 @@ from idemsvc.v1 import batch_pb2 as idemsvc_dot_v1_dot_batch__pb2
 from idemsvc.v1 import check_version_pb2 as idemsvc_dot_v1_dot_check__version__pb2
 from idemsvc.v1 import claim_pb2 as idemsvc_dot_v1_dot_claim__pb2
 from idemsvc.v1 import completion_pb2 as idemsvc_dot_v1_dot_completion__pb2
+from idemsvc.v1 import delivery_pb2 as idemsvc_dot_v1_dot_delivery__pb2
 from idemsvc.v1 import effect_pb2 as idemsvc_dot_v1_dot_effect__pb2
 from idemsvc.v1 import receive_pb2 as idemsvc_dot_v1_dot_receive__pb2
 from idemsvc.v1 import session_pb2 as idemsvc_dot_v1_dot_session__pb2
@@ -116,6 +117,11 @@ class IdempotencyServiceStub:
                 '/idemsvc.v1.IdempotencyService/Session',
                 request_serializer=idemsvc_dot_v1_dot_session__pb2.SessionRequest.SerializeToString,
                 response_deserializer=idemsvc_dot_v1_dot_session__pb2.SessionResponse.FromString,
+                _registered_method=True)
+        self.RecordDeliveryAnswer = channel.unary_unary(
+                '/idemsvc.v1.IdempotencyService/RecordDeliveryAnswer',
+                request_serializer=idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerRequest.SerializeToString,
+                response_deserializer=idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerResponse.FromString,
                 _registered_method=True)
 
 
@@ -280,6 +286,17 @@ class IdempotencyServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RecordDeliveryAnswer(self, request, context):
+        """RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+        of a claim, such as those to receipts, duplicates and events in progress.
+
+        It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+        delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_IdempotencyServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -347,6 +364,11 @@ def add_IdempotencyServiceServicer_to_server(servicer, server):
                     servicer.Session,
                     request_deserializer=idemsvc_dot_v1_dot_session__pb2.SessionRequest.FromString,
                     response_serializer=idemsvc_dot_v1_dot_session__pb2.SessionResponse.SerializeToString,
+            ),
+            'RecordDeliveryAnswer': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordDeliveryAnswer,
+                    request_deserializer=idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerRequest.FromString,
+                    response_serializer=idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -711,6 +733,33 @@ class IdempotencyService:
             '/idemsvc.v1.IdempotencyService/Session',
             idemsvc_dot_v1_dot_session__pb2.SessionRequest.SerializeToString,
             idemsvc_dot_v1_dot_session__pb2.SessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordDeliveryAnswer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/idemsvc.v1.IdempotencyService/RecordDeliveryAnswer',
+            idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerRequest.SerializeToString,
+            idemsvc_dot_v1_dot_delivery__pb2.RecordDeliveryAnswerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file idemsvc/v1/delivery.proto.
  */
 export const file_idemsvc_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("ChlpZGVtc3ZjL3YxL2RlbGl2ZXJ5LnByb3RvEgppZGVtc3ZjLnYxIiUKBkhlYWRlchIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIo0CCghEZWxpdmVyeRISCgpyZXF1ZXN0X2lkGAEgASgJEiYKBGtpbmQYAiABKA4yGC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5S2luZBIPCgdhdHRlbXB0GAMgASgFEi4KCXNpZ25hdHVyZRgEIAEoDjIbLmlkZW1zdmMudjEuU2lnbmF0dXJlU3RhdHVzEi8KC3JlY2VpdmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXNwb25kX2J5GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdoZWFkZXJzGAcgAygLMhIuaWRlbXN2Yy52MS5IZWFkZXIiTQoORGVsaXZlcnlBbnN3ZXISEwoLaHR0cF9zdGF0dXMYASABKAUSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKtkBCgxEZWxpdmVyeUtpbmQSHQoZREVMSVZFUllfS0lORF9VTlNQRUNJRklFRBAAEiAKHERFTElWRVJZX0tJTkRfUFJPVklERVJfRklSU1QQARIgChxERUxJVkVSWV9LSU5EX1BST1ZJREVSX1JFVFJZEAISIQodREVMSVZFUllfS0lORF9QUk9WSURFUl9SRVBMQVkQAxIiCh5ERUxJVkVSWV9LSU5EX0NPTlNVTUVSX1JFUVVFVUUQBBIfChtERUxJVkVSWV9LSU5EX0NMSUVOVF9SRVBFQVQQBSq1AQoPU2lnbmF0dXJlU3RhdHVzEiAKHFNJR05BVFVSRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlTSUdOQVRVUkVfU1RBVFVTX1ZFUklGSUVEEAESIgoeU0lHTkFUVVJFX1NUQVRVU19WRVJJRklFRF9MQVRFEAISGwoXU0lHTkFUVVJFX1NUQVRVU19GQUlMRUQQAxIgChxTSUdOQVRVUkVfU1RBVFVTX05PVF9DSEVDS0VEEAQqnAIKC0Rpc3Bvc2l0aW9uEhsKF0RJU1BPU0lUSU9OX1VOU1BFQ0lGSUVEEAASGAoURElTUE9TSVRJT05fQUNDRVBURUQQARIhCh1ESVNQT1NJVElPTl9JR05PUkVEX0RVUExJQ0FURRACEh0KGURJU1BPU0lUSU9OX0lHTk9SRURfU1RBTEUQAxInCiNESVNQT1NJVElPTl9JR05PUkVEX1NFTEZfT1JJR0lOQVRFRBAEEhwKGERJU1BPU0lUSU9OX0JMT0NLRURfTE9PUBAFEiIKHkRJU1BPU0lUSU9OX1JFSkVDVEVEX1NJR05BVFVSRRAGEikKJURJU1BPU0lUSU9OX1JFREVMSVZFUkVEX0FGVEVSX0ZBSUxVUkUQByqMAQoHQW5vbWFseRIXChNBTk9NQUxZX1VOU1BFQ0lGSUVEEAASHAoYQU5PTUFMWV9QQVlMT0FEX01JU01BVENIEAESFQoRQU5PTUFMWV9VTkNIQU5HRUQQAhIZChVBTk9NQUxZX1ZFUklGSUVEX0xBVEUQAxIYChRBTk9NQUxZX1BPU1RfUkVTVE9SRRAEQqkBChRpby5naXRodWIuaWRlbXN2Yy52MUINRGVsaXZlcnlQcm90b1ABWjlnaXRodWIuY29tL2lkZW1zdmMvaWRlbXN2Yy9hcGkvcHJvdG8vaWRlbXN2Yy92MTtpZGVtc3ZjdjGiAgNJWFiqAgpJZGVtc3ZjLlYxygIKSWRlbXN2Y1xWMeICFklkZW1zdmNcVjFcR1BCTWV0YWRhdGHqAgtJZGVtc3ZjOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChlpZGVtc3ZjL3YxL2RlbGl2ZXJ5LnByb3RvEgppZGVtc3ZjLnYxIiUKBkhlYWRlchIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIo0CCghEZWxpdmVyeRISCgpyZXF1ZXN0X2lkGAEgASgJEiYKBGtpbmQYAiABKA4yGC5pZGVtc3ZjLnYxLkRlbGl2ZXJ5S2luZBIPCgdhdHRlbXB0GAMgASgFEi4KCXNpZ25hdHVyZRgEIAEoDjIbLmlkZW1zdmMudjEuU2lnbmF0dXJlU3RhdHVzEi8KC3JlY2VpdmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXNwb25kX2J5GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdoZWFkZXJzGAcgAygLMhIuaWRlbXN2Yy52MS5IZWFkZXIiTQoORGVsaXZlcnlBbnN3ZXISEwoLaHR0cF9zdGF0dXMYASABKAUSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqUBChtSZWNvcmREZWxpdmVyeUFuc3dlclJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhAKCGNvbnN1bWVyGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIRCglldmVudF9pZHMYBCADKAkSEgoKcmVxdWVzdF9pZBgFIAEoCRIqCgZhbnN3ZXIYBiABKAsyGi5pZGVtc3ZjLnYxLkRlbGl2ZXJ5QW5zd2VyIh4KHFJlY29yZERlbGl2ZXJ5QW5zd2VyUmVzcG9uc2Uq2QEKDERlbGl2ZXJ5S2luZBIdChlERUxJVkVSWV9LSU5EX1VOU1BFQ0lGSUVEEAASIAocREVMSVZFUllfS0lORF9QUk9WSURFUl9GSVJTVBABEiAKHERFTElWRVJZX0tJTkRfUFJPVklERVJfUkVUUlkQAhIhCh1ERUxJVkVSWV9LSU5EX1BST1ZJREVSX1JFUExBWRADEiIKHkRFTElWRVJZX0tJTkRfQ09OU1VNRVJfUkVRVUVVRRAEEh8KG0RFTElWRVJZX0tJTkRfQ0xJRU5UX1JFUEVBVBAFKrUBCg9TaWduYXR1cmVTdGF0dXMSIAocU0lHTkFUVVJFX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGVNJR05BVFVSRV9TVEFUVVNfVkVSSUZJRUQQARIiCh5TSUdOQVRVUkVfU1RBVFVTX1ZFUklGSUVEX0xBVEUQAhIbChdTSUdOQVRVUkVfU1RBVFVTX0ZBSUxFRBADEiAKHFNJR05BVFVSRV9TVEFUVVNfTk9UX0NIRUNLRUQQBCqcAgoLRGlzcG9zaXRpb24SGwoXRElTUE9TSVRJT05fVU5TUEVDSUZJRUQQABIYChRESVNQT1NJVElPTl9BQ0NFUFRFRBABEiEKHURJU1BPU0lUSU9OX0lHTk9SRURfRFVQTElDQVRFEAISHQoZRElTUE9TSVRJT05fSUdOT1JFRF9TVEFMRRADEicKI0RJU1BPU0lUSU9OX0lHTk9SRURfU0VMRl9PUklHSU5BVEVEEAQSHAoYRElTUE9TSVRJT05fQkxPQ0tFRF9MT09QEAUSIgoeRElTUE9TSVRJT05fUkVKRUNURURfU0lHTkFUVVJFEAYSKQolRElTUE9TSVRJT05fUkVERUxJVkVSRURfQUZURVJfRkFJTFVSRRAHKowBCgdBbm9tYWx5EhcKE0FOT01BTFlfVU5TUEVDSUZJRUQQABIcChhBTk9NQUxZX1BBWUxPQURfTUlTTUFUQ0gQARIVChFBTk9NQUxZX1VOQ0hBTkdFRBACEhkKFUFOT01BTFlfVkVSSUZJRURfTEFURRADEhgKFEFOT01BTFlfUE9TVF9SRVNUT1JFEARCqQEKFGlvLmdpdGh1Yi5pZGVtc3ZjLnYxQg1EZWxpdmVyeVByb3RvUAFaOWdpdGh1Yi5jb20vaWRlbXN2Yy9pZGVtc3ZjL2FwaS9wcm90by9pZGVtc3ZjL3YxO2lkZW1zdmN2MaICA0lYWKoCCklkZW1zdmMuVjHKAgpJZGVtc3ZjXFYx4gIWSWRlbXN2Y1xWMVxHUEJNZXRhZGF0YeoCC0lkZW1zdmM6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Header is one transport header of a delivery, kept for people to read.
@@ -139,6 +139,77 @@ export type DeliveryAnswer = Message<"idemsvc.v1.DeliveryAnswer"> & {
  */
 export const DeliveryAnswerSchema: GenMessage<DeliveryAnswer> = /*@__PURE__*/
   messageDesc(file_idemsvc_v1_delivery, 2);
+
+/**
+ * RecordDeliveryAnswerRequest names a delivery, its events, and what its provider was told.
+ *
+ * @generated from message idemsvc.v1.RecordDeliveryAnswerRequest
+ */
+export type RecordDeliveryAnswerRequest = Message<"idemsvc.v1.RecordDeliveryAnswerRequest"> & {
+  /**
+   * Tenant and environment. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * A logical processor that the delivery was claimed or received for; one stands for all. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string consumer = 2;
+   */
+  consumer: string;
+
+  /**
+   * The provider or system that the events come from. 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * The events of the delivery, 1 to 1000, all different. Each 1 to 512 bytes, UTF-8, no NUL, not only white space.
+   *
+   * @generated from field: repeated string event_ids = 4;
+   */
+  eventIds: string[];
+
+  /**
+   * The delivery's request_id, by which the answer finds its arrival. 1 to 128 bytes.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * What the provider was told. Required.
+   *
+   * @generated from field: idemsvc.v1.DeliveryAnswer answer = 6;
+   */
+  answer?: DeliveryAnswer | undefined;
+};
+
+/**
+ * Describes the message idemsvc.v1.RecordDeliveryAnswerRequest.
+ * Use `create(RecordDeliveryAnswerRequestSchema)` to create a new message.
+ */
+export const RecordDeliveryAnswerRequestSchema: GenMessage<RecordDeliveryAnswerRequest> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_delivery, 3);
+
+/**
+ * RecordDeliveryAnswerResponse says that the answer was noted. It may not be stored yet.
+ *
+ * @generated from message idemsvc.v1.RecordDeliveryAnswerResponse
+ */
+export type RecordDeliveryAnswerResponse = Message<"idemsvc.v1.RecordDeliveryAnswerResponse"> & {
+};
+
+/**
+ * Describes the message idemsvc.v1.RecordDeliveryAnswerResponse.
+ * Use `create(RecordDeliveryAnswerResponseSchema)` to create a new message.
+ */
+export const RecordDeliveryAnswerResponseSchema: GenMessage<RecordDeliveryAnswerResponse> = /*@__PURE__*/
+  messageDesc(file_idemsvc_v1_delivery, 4);
 
 /**
  * DeliveryKind says why the event arrived this time.

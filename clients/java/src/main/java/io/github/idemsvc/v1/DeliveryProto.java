@@ -41,6 +41,16 @@ public final class DeliveryProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_idemsvc_v1_DeliveryAnswer_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_RecordDeliveryAnswerRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_RecordDeliveryAnswerRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_idemsvc_v1_RecordDeliveryAnswerResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_idemsvc_v1_RecordDeliveryAnswerResponse_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -64,32 +74,38 @@ public final class DeliveryProto extends com.google.protobuf.GeneratedFile {
       "demsvc.v1.HeaderR\007headers\"]\n\016DeliveryAns" +
       "wer\022\037\n\013http_status\030\001 \001(\005R\nhttpStatus\022*\n\002" +
       "at\030\002 \001(\0132\032.google.protobuf.TimestampR\002at" +
-      "*\331\001\n\014DeliveryKind\022\035\n\031DELIVERY_KIND_UNSPE" +
-      "CIFIED\020\000\022 \n\034DELIVERY_KIND_PROVIDER_FIRST" +
-      "\020\001\022 \n\034DELIVERY_KIND_PROVIDER_RETRY\020\002\022!\n\035" +
-      "DELIVERY_KIND_PROVIDER_REPLAY\020\003\022\"\n\036DELIV" +
-      "ERY_KIND_CONSUMER_REQUEUE\020\004\022\037\n\033DELIVERY_" +
-      "KIND_CLIENT_REPEAT\020\005*\265\001\n\017SignatureStatus" +
-      "\022 \n\034SIGNATURE_STATUS_UNSPECIFIED\020\000\022\035\n\031SI" +
-      "GNATURE_STATUS_VERIFIED\020\001\022\"\n\036SIGNATURE_S" +
-      "TATUS_VERIFIED_LATE\020\002\022\033\n\027SIGNATURE_STATU" +
-      "S_FAILED\020\003\022 \n\034SIGNATURE_STATUS_NOT_CHECK" +
-      "ED\020\004*\234\002\n\013Disposition\022\033\n\027DISPOSITION_UNSP" +
-      "ECIFIED\020\000\022\030\n\024DISPOSITION_ACCEPTED\020\001\022!\n\035D" +
-      "ISPOSITION_IGNORED_DUPLICATE\020\002\022\035\n\031DISPOS" +
-      "ITION_IGNORED_STALE\020\003\022\'\n#DISPOSITION_IGN" +
-      "ORED_SELF_ORIGINATED\020\004\022\034\n\030DISPOSITION_BL" +
-      "OCKED_LOOP\020\005\022\"\n\036DISPOSITION_REJECTED_SIG" +
-      "NATURE\020\006\022)\n%DISPOSITION_REDELIVERED_AFTE" +
-      "R_FAILURE\020\007*\214\001\n\007Anomaly\022\027\n\023ANOMALY_UNSPE" +
-      "CIFIED\020\000\022\034\n\030ANOMALY_PAYLOAD_MISMATCH\020\001\022\025" +
-      "\n\021ANOMALY_UNCHANGED\020\002\022\031\n\025ANOMALY_VERIFIE" +
-      "D_LATE\020\003\022\030\n\024ANOMALY_POST_RESTORE\020\004B\251\001\n\024i" +
-      "o.github.idemsvc.v1B\rDeliveryProtoP\001Z9gi" +
-      "thub.com/idemsvc/idemsvc/api/proto/idems" +
-      "vc/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIde" +
-      "msvc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idems" +
-      "vc::V1b\006proto3"
+      "\"\337\001\n\033RecordDeliveryAnswerRequest\022\034\n\tname" +
+      "space\030\001 \001(\tR\tnamespace\022\032\n\010consumer\030\002 \001(\t" +
+      "R\010consumer\022\026\n\006source\030\003 \001(\tR\006source\022\033\n\tev" +
+      "ent_ids\030\004 \003(\tR\010eventIds\022\035\n\nrequest_id\030\005 " +
+      "\001(\tR\trequestId\0222\n\006answer\030\006 \001(\0132\032.idemsvc" +
+      ".v1.DeliveryAnswerR\006answer\"\036\n\034RecordDeli" +
+      "veryAnswerResponse*\331\001\n\014DeliveryKind\022\035\n\031D" +
+      "ELIVERY_KIND_UNSPECIFIED\020\000\022 \n\034DELIVERY_K" +
+      "IND_PROVIDER_FIRST\020\001\022 \n\034DELIVERY_KIND_PR" +
+      "OVIDER_RETRY\020\002\022!\n\035DELIVERY_KIND_PROVIDER" +
+      "_REPLAY\020\003\022\"\n\036DELIVERY_KIND_CONSUMER_REQU" +
+      "EUE\020\004\022\037\n\033DELIVERY_KIND_CLIENT_REPEAT\020\005*\265" +
+      "\001\n\017SignatureStatus\022 \n\034SIGNATURE_STATUS_U" +
+      "NSPECIFIED\020\000\022\035\n\031SIGNATURE_STATUS_VERIFIE" +
+      "D\020\001\022\"\n\036SIGNATURE_STATUS_VERIFIED_LATE\020\002\022" +
+      "\033\n\027SIGNATURE_STATUS_FAILED\020\003\022 \n\034SIGNATUR" +
+      "E_STATUS_NOT_CHECKED\020\004*\234\002\n\013Disposition\022\033" +
+      "\n\027DISPOSITION_UNSPECIFIED\020\000\022\030\n\024DISPOSITI" +
+      "ON_ACCEPTED\020\001\022!\n\035DISPOSITION_IGNORED_DUP" +
+      "LICATE\020\002\022\035\n\031DISPOSITION_IGNORED_STALE\020\003\022" +
+      "\'\n#DISPOSITION_IGNORED_SELF_ORIGINATED\020\004" +
+      "\022\034\n\030DISPOSITION_BLOCKED_LOOP\020\005\022\"\n\036DISPOS" +
+      "ITION_REJECTED_SIGNATURE\020\006\022)\n%DISPOSITIO" +
+      "N_REDELIVERED_AFTER_FAILURE\020\007*\214\001\n\007Anomal" +
+      "y\022\027\n\023ANOMALY_UNSPECIFIED\020\000\022\034\n\030ANOMALY_PA" +
+      "YLOAD_MISMATCH\020\001\022\025\n\021ANOMALY_UNCHANGED\020\002\022" +
+      "\031\n\025ANOMALY_VERIFIED_LATE\020\003\022\030\n\024ANOMALY_PO" +
+      "ST_RESTORE\020\004B\251\001\n\024io.github.idemsvc.v1B\rD" +
+      "eliveryProtoP\001Z9github.com/idemsvc/idems" +
+      "vc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX\252" +
+      "\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\G" +
+      "PBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -114,6 +130,18 @@ public final class DeliveryProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_idemsvc_v1_DeliveryAnswer_descriptor,
         new java.lang.String[] { "HttpStatus", "At", });
+    internal_static_idemsvc_v1_RecordDeliveryAnswerRequest_descriptor =
+      getDescriptor().getMessageType(3);
+    internal_static_idemsvc_v1_RecordDeliveryAnswerRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_RecordDeliveryAnswerRequest_descriptor,
+        new java.lang.String[] { "Namespace", "Consumer", "Source", "EventIds", "RequestId", "Answer", });
+    internal_static_idemsvc_v1_RecordDeliveryAnswerResponse_descriptor =
+      getDescriptor().getMessageType(4);
+    internal_static_idemsvc_v1_RecordDeliveryAnswerResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_idemsvc_v1_RecordDeliveryAnswerResponse_descriptor,
+        new java.lang.String[] { });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
   }

@@ -427,6 +427,37 @@ public final class IdempotencyServiceGrpc {
     return getSessionMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.github.idemsvc.v1.RecordDeliveryAnswerRequest,
+      io.github.idemsvc.v1.RecordDeliveryAnswerResponse> getRecordDeliveryAnswerMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RecordDeliveryAnswer",
+      requestType = io.github.idemsvc.v1.RecordDeliveryAnswerRequest.class,
+      responseType = io.github.idemsvc.v1.RecordDeliveryAnswerResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.github.idemsvc.v1.RecordDeliveryAnswerRequest,
+      io.github.idemsvc.v1.RecordDeliveryAnswerResponse> getRecordDeliveryAnswerMethod() {
+    io.grpc.MethodDescriptor<io.github.idemsvc.v1.RecordDeliveryAnswerRequest, io.github.idemsvc.v1.RecordDeliveryAnswerResponse> getRecordDeliveryAnswerMethod;
+    if ((getRecordDeliveryAnswerMethod = IdempotencyServiceGrpc.getRecordDeliveryAnswerMethod) == null) {
+      synchronized (IdempotencyServiceGrpc.class) {
+        if ((getRecordDeliveryAnswerMethod = IdempotencyServiceGrpc.getRecordDeliveryAnswerMethod) == null) {
+          IdempotencyServiceGrpc.getRecordDeliveryAnswerMethod = getRecordDeliveryAnswerMethod =
+              io.grpc.MethodDescriptor.<io.github.idemsvc.v1.RecordDeliveryAnswerRequest, io.github.idemsvc.v1.RecordDeliveryAnswerResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RecordDeliveryAnswer"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.RecordDeliveryAnswerRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.github.idemsvc.v1.RecordDeliveryAnswerResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new IdempotencyServiceMethodDescriptorSupplier("RecordDeliveryAnswer"))
+              .build();
+        }
+      }
+    }
+    return getRecordDeliveryAnswerMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -675,6 +706,19 @@ public final class IdempotencyServiceGrpc {
         io.grpc.stub.StreamObserver<io.github.idemsvc.v1.SessionResponse> responseObserver) {
       return io.grpc.stub.ServerCalls.asyncUnimplementedStreamingCall(getSessionMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+     * of a claim, such as those to receipts, duplicates and events in progress.
+     * It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+     * delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+     * </pre>
+     */
+    default void recordDeliveryAnswer(io.github.idemsvc.v1.RecordDeliveryAnswerRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.RecordDeliveryAnswerResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRecordDeliveryAnswerMethod(), responseObserver);
+    }
   }
 
   /**
@@ -914,6 +958,20 @@ public final class IdempotencyServiceGrpc {
       return io.grpc.stub.ClientCalls.asyncBidiStreamingCall(
           getChannel().newCall(getSessionMethod(), getCallOptions()), responseObserver);
     }
+
+    /**
+     * <pre>
+     * RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+     * of a claim, such as those to receipts, duplicates and events in progress.
+     * It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+     * delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+     * </pre>
+     */
+    public void recordDeliveryAnswer(io.github.idemsvc.v1.RecordDeliveryAnswerRequest request,
+        io.grpc.stub.StreamObserver<io.github.idemsvc.v1.RecordDeliveryAnswerResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRecordDeliveryAnswerMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -1119,6 +1177,19 @@ public final class IdempotencyServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingBidiStreamingCall(
           getChannel(), getSessionMethod(), getCallOptions());
     }
+
+    /**
+     * <pre>
+     * RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+     * of a claim, such as those to receipts, duplicates and events in progress.
+     * It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+     * delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.RecordDeliveryAnswerResponse recordDeliveryAnswer(io.github.idemsvc.v1.RecordDeliveryAnswerRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getRecordDeliveryAnswerMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -1308,6 +1379,19 @@ public final class IdempotencyServiceGrpc {
     public io.github.idemsvc.v1.AcquireEventsResponse acquireEvents(io.github.idemsvc.v1.AcquireEventsRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getAcquireEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+     * of a claim, such as those to receipts, duplicates and events in progress.
+     * It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+     * delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+     * </pre>
+     */
+    public io.github.idemsvc.v1.RecordDeliveryAnswerResponse recordDeliveryAnswer(io.github.idemsvc.v1.RecordDeliveryAnswerRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRecordDeliveryAnswerMethod(), getCallOptions(), request);
     }
   }
 
@@ -1511,6 +1595,20 @@ public final class IdempotencyServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getAcquireEventsMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * RecordDeliveryAnswer records what a provider was told about a delivery: for answers that cannot ride on the completion or failure
+     * of a claim, such as those to receipts, duplicates and events in progress.
+     * It decides nothing, so it is written just after the answer, at most a second later, and a crash may lose it. The first answer of a
+     * delivery stays. Shown by GetEvent; an answer for an event that is not stored is shown nowhere.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.github.idemsvc.v1.RecordDeliveryAnswerResponse> recordDeliveryAnswer(
+        io.github.idemsvc.v1.RecordDeliveryAnswerRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRecordDeliveryAnswerMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_CLAIM_EVENT = 0;
@@ -1525,7 +1623,8 @@ public final class IdempotencyServiceGrpc {
   private static final int METHODID_RECEIVE_EVENT = 9;
   private static final int METHODID_RECEIVE_EVENTS = 10;
   private static final int METHODID_ACQUIRE_EVENTS = 11;
-  private static final int METHODID_SESSION = 12;
+  private static final int METHODID_RECORD_DELIVERY_ANSWER = 12;
+  private static final int METHODID_SESSION = 13;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1591,6 +1690,10 @@ public final class IdempotencyServiceGrpc {
         case METHODID_ACQUIRE_EVENTS:
           serviceImpl.acquireEvents((io.github.idemsvc.v1.AcquireEventsRequest) request,
               (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.AcquireEventsResponse>) responseObserver);
+          break;
+        case METHODID_RECORD_DELIVERY_ANSWER:
+          serviceImpl.recordDeliveryAnswer((io.github.idemsvc.v1.RecordDeliveryAnswerRequest) request,
+              (io.grpc.stub.StreamObserver<io.github.idemsvc.v1.RecordDeliveryAnswerResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -1704,6 +1807,13 @@ public final class IdempotencyServiceGrpc {
               io.github.idemsvc.v1.SessionRequest,
               io.github.idemsvc.v1.SessionResponse>(
                 service, METHODID_SESSION)))
+        .addMethod(
+          getRecordDeliveryAnswerMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.github.idemsvc.v1.RecordDeliveryAnswerRequest,
+              io.github.idemsvc.v1.RecordDeliveryAnswerResponse>(
+                service, METHODID_RECORD_DELIVERY_ANSWER)))
         .build();
   }
 
@@ -1765,6 +1875,7 @@ public final class IdempotencyServiceGrpc {
               .addMethod(getReceiveEventsMethod())
               .addMethod(getAcquireEventsMethod())
               .addMethod(getSessionMethod())
+              .addMethod(getRecordDeliveryAnswerMethod())
               .build();
         }
       }

@@ -39,44 +39,47 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
       "idemsvc.v1\032\030idemsvc/v1/acquire.proto\032\026id" +
       "emsvc/v1/batch.proto\032\036idemsvc/v1/check_v" +
       "ersion.proto\032\026idemsvc/v1/claim.proto\032\033id" +
-      "emsvc/v1/completion.proto\032\027idemsvc/v1/ef" +
-      "fect.proto\032\030idemsvc/v1/options.proto\032\030id" +
-      "emsvc/v1/receive.proto\032\030idemsvc/v1/sessi" +
-      "on.proto2\224\t\n\022IdempotencyService\022Q\n\nClaim" +
-      "Event\022\035.idemsvc.v1.ClaimEventRequest\032\036.i" +
-      "demsvc.v1.ClaimEventResponse\"\004\350\307\030\001\022T\n\013Cl" +
-      "aimEvents\022\036.idemsvc.v1.ClaimEventsReques" +
-      "t\032\037.idemsvc.v1.ClaimEventsResponse\"\004\350\307\030\001" +
-      "\022Z\n\rCompleteEvent\022 .idemsvc.v1.CompleteE" +
-      "ventRequest\032!.idemsvc.v1.CompleteEventRe" +
-      "sponse\"\004\350\307\030\001\022]\n\016CompleteEvents\022!.idemsvc" +
-      ".v1.CompleteEventsRequest\032\".idemsvc.v1.C" +
-      "ompleteEventsResponse\"\004\350\307\030\001\022N\n\tFailEvent" +
-      "\022\034.idemsvc.v1.FailEventRequest\032\035.idemsvc" +
-      ".v1.FailEventResponse\"\004\350\307\030\001\022T\n\013ExtendCla" +
-      "im\022\036.idemsvc.v1.ExtendClaimRequest\032\037.ide" +
-      "msvc.v1.ExtendClaimResponse\"\004\350\307\030\001\022W\n\014Rel" +
-      "easeClaim\022\037.idemsvc.v1.ReleaseClaimReque" +
-      "st\032 .idemsvc.v1.ReleaseClaimResponse\"\004\350\307" +
-      "\030\001\022W\n\014CheckVersion\022\037.idemsvc.v1.CheckVer" +
-      "sionRequest\032 .idemsvc.v1.CheckVersionRes" +
-      "ponse\"\004\350\307\030\001\022c\n\020RecordSideEffect\022#.idemsv" +
-      "c.v1.RecordSideEffectRequest\032$.idemsvc.v" +
-      "1.RecordSideEffectResponse\"\004\350\307\030\001\022W\n\014Rece" +
-      "iveEvent\022\037.idemsvc.v1.ReceiveEventReques" +
-      "t\032 .idemsvc.v1.ReceiveEventResponse\"\004\350\307\030" +
-      "\001\022Z\n\rReceiveEvents\022 .idemsvc.v1.ReceiveE" +
-      "ventsRequest\032!.idemsvc.v1.ReceiveEventsR" +
-      "esponse\"\004\350\307\030\001\022Z\n\rAcquireEvents\022 .idemsvc" +
-      ".v1.AcquireEventsRequest\032!.idemsvc.v1.Ac" +
-      "quireEventsResponse\"\004\350\307\030\001\022L\n\007Session\022\032.i" +
-      "demsvc.v1.SessionRequest\032\033.idemsvc.v1.Se" +
-      "ssionResponse\"\004\350\307\030\001(\0010\001B\263\001\n\024io.github.id" +
-      "emsvc.v1B\027IdempotencyServiceProtoP\001Z9git" +
-      "hub.com/idemsvc/idemsvc/api/proto/idemsv" +
-      "c/v1;idemsvcv1\242\002\003IXX\252\002\nIdemsvc.V1\312\002\nIdem" +
-      "svc\\V1\342\002\026Idemsvc\\V1\\GPBMetadata\352\002\013Idemsv" +
-      "c::V1b\006proto3"
+      "emsvc/v1/completion.proto\032\031idemsvc/v1/de" +
+      "livery.proto\032\027idemsvc/v1/effect.proto\032\030i" +
+      "demsvc/v1/options.proto\032\030idemsvc/v1/rece" +
+      "ive.proto\032\030idemsvc/v1/session.proto2\205\n\n\022" +
+      "IdempotencyService\022Q\n\nClaimEvent\022\035.idems" +
+      "vc.v1.ClaimEventRequest\032\036.idemsvc.v1.Cla" +
+      "imEventResponse\"\004\350\307\030\001\022T\n\013ClaimEvents\022\036.i" +
+      "demsvc.v1.ClaimEventsRequest\032\037.idemsvc.v" +
+      "1.ClaimEventsResponse\"\004\350\307\030\001\022Z\n\rCompleteE" +
+      "vent\022 .idemsvc.v1.CompleteEventRequest\032!" +
+      ".idemsvc.v1.CompleteEventResponse\"\004\350\307\030\001\022" +
+      "]\n\016CompleteEvents\022!.idemsvc.v1.CompleteE" +
+      "ventsRequest\032\".idemsvc.v1.CompleteEvents" +
+      "Response\"\004\350\307\030\001\022N\n\tFailEvent\022\034.idemsvc.v1" +
+      ".FailEventRequest\032\035.idemsvc.v1.FailEvent" +
+      "Response\"\004\350\307\030\001\022T\n\013ExtendClaim\022\036.idemsvc." +
+      "v1.ExtendClaimRequest\032\037.idemsvc.v1.Exten" +
+      "dClaimResponse\"\004\350\307\030\001\022W\n\014ReleaseClaim\022\037.i" +
+      "demsvc.v1.ReleaseClaimRequest\032 .idemsvc." +
+      "v1.ReleaseClaimResponse\"\004\350\307\030\001\022W\n\014CheckVe" +
+      "rsion\022\037.idemsvc.v1.CheckVersionRequest\032 " +
+      ".idemsvc.v1.CheckVersionResponse\"\004\350\307\030\001\022c" +
+      "\n\020RecordSideEffect\022#.idemsvc.v1.RecordSi" +
+      "deEffectRequest\032$.idemsvc.v1.RecordSideE" +
+      "ffectResponse\"\004\350\307\030\001\022W\n\014ReceiveEvent\022\037.id" +
+      "emsvc.v1.ReceiveEventRequest\032 .idemsvc.v" +
+      "1.ReceiveEventResponse\"\004\350\307\030\001\022Z\n\rReceiveE" +
+      "vents\022 .idemsvc.v1.ReceiveEventsRequest\032" +
+      "!.idemsvc.v1.ReceiveEventsResponse\"\004\350\307\030\001" +
+      "\022Z\n\rAcquireEvents\022 .idemsvc.v1.AcquireEv" +
+      "entsRequest\032!.idemsvc.v1.AcquireEventsRe" +
+      "sponse\"\004\350\307\030\001\022L\n\007Session\022\032.idemsvc.v1.Ses" +
+      "sionRequest\032\033.idemsvc.v1.SessionResponse" +
+      "\"\004\350\307\030\001(\0010\001\022o\n\024RecordDeliveryAnswer\022\'.ide" +
+      "msvc.v1.RecordDeliveryAnswerRequest\032(.id" +
+      "emsvc.v1.RecordDeliveryAnswerResponse\"\004\350" +
+      "\307\030\001B\263\001\n\024io.github.idemsvc.v1B\027Idempotenc" +
+      "yServiceProtoP\001Z9github.com/idemsvc/idem" +
+      "svc/api/proto/idemsvc/v1;idemsvcv1\242\002\003IXX" +
+      "\252\002\nIdemsvc.V1\312\002\nIdemsvc\\V1\342\002\026Idemsvc\\V1\\" +
+      "GPBMetadata\352\002\013Idemsvc::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -86,6 +89,7 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
           io.github.idemsvc.v1.CheckVersionProto.getDescriptor(),
           io.github.idemsvc.v1.ClaimProto.getDescriptor(),
           io.github.idemsvc.v1.CompletionProto.getDescriptor(),
+          io.github.idemsvc.v1.DeliveryProto.getDescriptor(),
           io.github.idemsvc.v1.EffectProto.getDescriptor(),
           io.github.idemsvc.v1.OptionsProto.getDescriptor(),
           io.github.idemsvc.v1.ReceiveProto.getDescriptor(),
@@ -97,6 +101,7 @@ public final class IdempotencyServiceProto extends com.google.protobuf.Generated
     io.github.idemsvc.v1.CheckVersionProto.getDescriptor();
     io.github.idemsvc.v1.ClaimProto.getDescriptor();
     io.github.idemsvc.v1.CompletionProto.getDescriptor();
+    io.github.idemsvc.v1.DeliveryProto.getDescriptor();
     io.github.idemsvc.v1.EffectProto.getDescriptor();
     io.github.idemsvc.v1.OptionsProto.getDescriptor();
     io.github.idemsvc.v1.ReceiveProto.getDescriptor();
