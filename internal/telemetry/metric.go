@@ -103,16 +103,15 @@ func (c *Counter) Add(n int64, values ...string) {
 }
 
 // tell tells what has been counted.
-func (c *Counter) tell(_ context.Context, o metric.Int64Observer) error {
+func (c *Counter) tell(o metric.Observer, to metric.Int64Observable) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, x := range c.known {
-		o.Observe(x.n.Load(), x.under...)
+		o.ObserveInt64(to, x.n.Load(), x.under...)
 	}
 	if n := c.rest.n.Load(); n > 0 {
-		o.Observe(n, c.rest.under...)
+		o.ObserveInt64(to, n, c.rest.under...)
 	}
-	return nil
 }
 
 // Histogram records by labels. A nil one records nothing.
@@ -134,10 +133,16 @@ type Instruments struct {
 	Err   error
 }
 
-// Counter makes a counter.
+// Counter makes a counter. Several may count for one metric.
 func (i *Instruments) Counter(m *Metric) *Counter {
 	c := &Counter{newSeries(m, func(s attribute.Set) *sum { return &sum{under: []metric.ObserveOption{metric.WithAttributeSet(s)}} })}
-	_, err := i.Meter.Int64ObservableCounter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithInt64Callback(c.tell))
+	to, err := i.Meter.Int64ObservableCounter(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit))
+	if err == nil { // a callback given with the instrument would be the first one's alone
+		_, err = i.Meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+			c.tell(o, to)
+			return nil
+		}, to)
+	}
 	i.failed(m, err)
 	return c
 }

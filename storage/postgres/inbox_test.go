@@ -351,6 +351,41 @@ func TestO36TakingPassesDeadEntriesBy(t *testing.T) {
 	}
 }
 
+// What a freed resource offers stays offered, whatever else about it is tried in vain: that
+// it was tried in vain itself, before, does not matter any more.
+func TestWhatIsFreedIsNotPutOffAgain(t *testing.T) {
+	t.Parallel()
+	s, _ := openOn(t, pgtest.Database(t, "idemsvc", migrate), quiet)
+	take := func(want string) {
+		t.Helper()
+		follow(t, s)
+		taken, err := s.Take(t.Context(), storage.TakeQuery{Wanted: []storage.Wanted{{Group: mailer, Max: 10}}})
+		names := ""
+		for _, e := range taken.Due {
+			names += e.Key.EventID
+		}
+		if err != nil || names != want {
+			t.Fatalf("offered %q, %v; want %q", names, err, want)
+		}
+	}
+	second := receiptOf("e2")
+	second.Ordering = sequential(claimOf("ns", "e2"), "r", 2).Ordering
+	must[*idem.ReceiveAnswer](t, s, second)
+	take("e2")
+	if err := s.Rest(t.Context(), []storage.Rest{{Event: second.Key.ID(), In: time.Hour}}); err != nil { // it was early
+		t.Fatal(err)
+	}
+	take("")
+	first := grantOf(t, s, sequential(claimOf("ns", "e1"), "r", 1))
+	follow(t, s)
+	must[*idem.EndAnswer](t, s, completeOf(first, "done"))
+	follow(t, s)
+	if r := one(s, sequential(claimOf("ns", "e3"), "r", 3)); outcomeOf(r) != idem.OutcomeAwaiting.String() {
+		t.Fatal(outcomeOf(r))
+	}
+	take("e2")
+}
+
 // What is taken is kept from others, and no index is told of it.
 func TestTakingTouchesNoIndex(t *testing.T) {
 	t.Parallel()

@@ -125,9 +125,13 @@ func telling(t *testing.T, meet func(ctx context.Context) error) (h *webhook.Han
 // those that are not taken a bounded number is under way.
 func TestTellingAnswersHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	var calls atomic.Int64
+	var calls, running, most atomic.Int64
 	h, log := telling(t, func(ctx context.Context) error {
 		calls.Add(1)
+		n := running.Add(1)
+		defer running.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
 	})
@@ -143,7 +147,7 @@ func TestTellingAnswersHoldsUpNobody(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := calls.Load(); n > 64 {
+	if n := most.Load(); n == 0 || n > 80 { // 64, and a few that have been given up and do not know it yet
 		t.Errorf("%d answers were under way at once", n)
 	}
 	if n := strings.Count(log.text(), "was not told to the service"); n != 20 {
