@@ -58,7 +58,8 @@ type Taken struct {
 	Now   idem.Instant
 }
 
-// Rest is when an event that was taken, and not granted, is offered again.
+// Rest is when an event that was taken, and not granted, is offered again: sooner, where
+// something has happened since that it may have been waiting for.
 type Rest struct {
 	Event idem.ID
 	In    time.Duration // 0: at once

@@ -223,12 +223,11 @@ func (s *Store) Rest(ctx context.Context, list []storage.Rest) error {
 	defer s.mu.Unlock()
 	now := s.clock()
 	for _, r := range list {
+		_, taken := s.inbox.rests[r.Event]
 		delete(s.inbox.rests, r.Event)
-		e := s.events[r.Event]
-		if e == nil || r.In <= 0 {
-			continue
+		if e := s.events[r.Event]; e != nil && taken && r.In > 0 {
+			s.inbox.rests[r.Event] = restOf(e, now.Add(r.In))
 		}
-		s.inbox.rests[r.Event] = restOf(e, now.Add(r.In))
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ var acquisitions = []test{
 	{"Acquire/LongestDueFirst", acquireInOrder},
 	{"Acquire/TakenOnce", acquireTakenOnce},
 	{"Acquire/GivenBack", acquireGivenBack},
+	{"Acquire/FreedBeforeItIsPutOff", acquireFreed},
 	{"Acquire/OneOfALane", acquireOneOfALane},
 	{"Acquire/SequenceInOrder", acquireSequence},
 	{"Acquire/BusyResourceStarvesNobody", acquireFair},
@@ -403,6 +404,16 @@ func acquireGivenBack(s *site) {
 	equal(s, "given back", eventNames(s.take(1)), "e")
 	s.rest("e", time.Hour)
 	equal(s, "resting", eventNames(s.take(1)), "")
+}
+
+// acquireFreed: what an event was found to wait for happens before whoever found that says so.
+func acquireFreed(s *site) {
+	s.policy(func(p *idem.Policy) { p.StartAt = 1 })
+	s.receiveOrdered("v2", s.next("r", 2))
+	equal(s, "taken", eventNames(s.take(1)), "v2")
+	s.grant("v1", ordered(s.next("r", 1))).complete("done")
+	s.rest("v2", time.Hour)
+	equal(s, "offered all the same", eventNames(s.take(1)), "v2")
 }
 
 func acquireOneOfALane(s *site) {
