@@ -111,7 +111,7 @@ func decideComplete(w *World, c *Complete, p *Policy) Decision {
 	if done {
 		return d
 	}
-	if w.guess() && (e.Effects > 0 || e.Signals()) {
+	if w.guess() && (!w.effectsClosed(e) || e.Signals()) {
 		return reread()
 	}
 	if err := checkApplied(w, e, c.Applied); err != nil {

@@ -8,8 +8,10 @@ type World struct {
 	// tests, and a decision that needs the time asks for a read ([Decision.Reread]).
 	Now Instant
 
-	Event   *Event   // the subject, nil when no record exists
-	Past    *Attempt // the earlier attempt that the command's token or claimant names
+	Event *Event   // the subject, nil when no record exists
+	Past  *Attempt // the earlier attempt that the command's token or claimant names
+	// Effects are those that were begun or recorded under the event. A guess may know some of
+	// them, and nothing but how they were when the event's record was written.
 	Effects []*Effect
 
 	Resources map[ID]*Resource // the named one, those of the event's lanes and of the owners' lanes
@@ -41,6 +43,18 @@ type MemberEvent struct {
 }
 
 func (w *World) guess() bool { return w.Now == 0 }
+
+// effectsClosed reports whether all side effects of the event's claim are known and none is
+// open. One that was begun under an earlier claim, or that has been begun under another event
+// since, is for a read to tell.
+func (w *World) effectsClosed(e *Event) bool {
+	for _, f := range w.Effects {
+		if f.Event != e.ID() || f.Fence != e.Fence || f.open() {
+			return false
+		}
+	}
+	return len(w.Effects) == int(e.Effects)
+}
 
 func (w *World) policyOf(e *Event, p *Policy) *Policy {
 	if w.Policies == nil {

@@ -134,7 +134,7 @@ func (r *round) repeats(again map[idem.ID][]*idem.Event) {
 	for _, a := range r.new {
 		if list := again[a.id]; len(list) > 0 && a.state == acquirerWaits {
 			r.b.remove(a)
-			r.grant(a, list)
+			r.grant(a, list, true)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (r *round) match(taken *Taken) {
 			a := d.waiting[0]
 			n := share(a, left)
 			d.waiting = d.waiting[1:]
-			r.grant(a, eventsOf(left[:n]))
+			r.grant(a, eventsOf(left[:n]), false)
 			left = left[n:]
 		}
 		for _, c := range left {
@@ -266,8 +266,9 @@ func share(a *acquirer, list []candidate) int {
 	return len(list)
 }
 
-// grant claims events for an acquirer. The caller holds the lock.
-func (r *round) grant(a *acquirer, list []*idem.Event) {
+// grant claims events for an acquirer, or those that it has been granted before. The caller
+// holds the lock.
+func (r *round) grant(a *acquirer, list []*idem.Event, again bool) {
 	a.state = acquirerGranted
 	for _, e := range list {
 		r.b.flying[e.ID()] = true
@@ -275,11 +276,11 @@ func (r *round) grant(a *acquirer, list []*idem.Event) {
 	r.wg.Add(1)
 	r.b.s.wg.Go(func() {
 		defer r.wg.Done()
-		r.claim(a, list)
+		r.claim(a, list, again)
 	})
 }
 
-func (r *round) claim(a *acquirer, list []*idem.Event) {
+func (r *round) claim(a *acquirer, list []*idem.Event, again bool) {
 	s := r.b.s
 	cmds, places, out := make([]idem.Command, len(list)), make([]int, len(list)), make([]Result, len(list))
 	for i, e := range list {
@@ -289,7 +290,7 @@ func (r *round) claim(a *acquirer, list []*idem.Event) {
 	var granted []Acquired
 	var rest []Rest
 	over := map[idem.ID]bool{} // lanes, and whether what is older is superseded
-	var failure error
+	var failure, own error
 	for i, res := range out {
 		claim, _ := cmds[i].(*idem.Claim)
 		answer, _ := res.Answer.(*idem.ClaimAnswer)
@@ -301,6 +302,7 @@ func (r *round) claim(a *acquirer, list []*idem.Event) {
 			}
 			s.opts.Logger.Warn("a stored event cannot be granted and is tried again later", "event", list[i].ID(), "in", d, "error", res.Err)
 			rest = append(rest, Rest{list[i].ID(), d})
+			own = res.Err
 		case res.Err != nil:
 			failure = res.Err
 			rest = append(rest, Rest{Event: list[i].ID()})
@@ -317,6 +319,9 @@ func (r *round) claim(a *acquirer, list []*idem.Event) {
 				over[lane] = over[lane] || answer.Outcome == idem.OutcomeStale && !list[i].Signals()
 			}
 		}
+	}
+	if again && failure == nil {
+		failure = own // it has something: only nobody can tell it now
 	}
 	r.settle(a, list, over, granted, failure)
 	r.giveBack(rest)

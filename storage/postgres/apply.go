@@ -20,10 +20,11 @@ type item struct {
 	way    way            // which statement writes it
 	read   need
 	misses int
-	torn   bool    // its records were read while they changed, and are read again
-	blind  bool    // nothing was known of its event
-	unseen bool    // nor of its resource
-	signal idem.ID // the resource whose other signals end with this completion, zero for none
+	torn   bool           // its records were read while they changed, and are read again
+	blind  bool           // nothing was known of its event
+	begun  []*idem.Effect // read with the event that the decision is about
+	unseen bool           // nor of its resource
+	signal idem.ID        // the resource whose other signals end with this completion, zero for none
 	done   bool
 	result storage.Result
 }
@@ -278,7 +279,7 @@ func (s *Store) remembered(it *item) *idem.World {
 	if e == nil {
 		return w
 	}
-	w.Event = e
+	w.Event, w.Effects = e, s.effectsOf(e)
 	for _, l := range e.Lanes {
 		if r, ok := s.resources.get(l.Resource); ok {
 			if w.Resources == nil {
@@ -397,6 +398,7 @@ func (s *Store) policyOf(it *item, e *idem.Event) *idem.Policy {
 
 // decide decides an item on what was read.
 func (s *Store) decide(it *item, w *idem.World) {
+	it.begun = w.Effects
 	d := s.rules(w, it.cmd, s.policyOf(it, w.Event))
 	if !d.Writes() {
 		it.settle(&d, w.Now)

@@ -138,29 +138,3 @@ func (c *placeCols) add(k idem.ResourceKey) {
 func (c *placeCols) args() []any {
 	return []any{c.bucket, c.id, c.namespace, c.consumer, c.typ, c.name}
 }
-
-// placeEffectCols are the rows of place_effects.sql.
-type placeEffectCols struct {
-	bucket    []int16
-	id        [][16]byte
-	namespace []string
-	scope     []int16
-	consumer  []string
-	event     []*[16]byte
-	key       []string
-}
-
-func (c *placeEffectCols) add(k idem.EffectKey) {
-	id := k.ID()
-	c.bucket = append(c.bucket, id.Bucket())
-	c.id = append(c.id, id)
-	c.namespace = append(c.namespace, k.Namespace)
-	c.scope = append(c.scope, int16(k.Scope))
-	c.consumer = append(c.consumer, k.Consumer)
-	c.event = append(c.event, nullID(k.Event))
-	c.key = append(c.key, k.Key)
-}
-
-func (c *placeEffectCols) args() []any {
-	return []any{c.bucket, c.id, c.namespace, c.scope, c.consumer, c.event, c.key}
-}

@@ -18,6 +18,7 @@ type applyCols struct {
 	uf    effectCols
 	aa    attemptCols
 	mm    memberCols
+	nf    newEffectCols
 }
 
 // form is the statement, and its arguments.
@@ -40,6 +41,9 @@ func (c *applyCols) form() (sql string, args []any) {
 	}
 	if c.parts&partMember != 0 {
 		c.mm.values(values)
+	}
+	if c.parts&partNewEffect != 0 {
+		c.nf.values(values)
 	}
 	f := applyForm(c.parts)
 	for _, name := range f.params {
@@ -71,6 +75,11 @@ func (c *applyCols) add(d *idem.Decision) {
 		need++
 	}
 	for _, w := range d.Effects {
+		if w.Old.Version == 0 {
+			c.parts |= partNewEffect
+			c.nf.add(cmd, w)
+			continue
+		}
 		c.parts |= partEffect
 		c.uf.add(cmd, w)
 		need++
@@ -223,6 +232,32 @@ func (c *effectCols) add(cmd int64, w *idem.EffectWrite) {
 
 func (c *effectCols) values(v map[string]any) {
 	v["uf"], v["uf_id"], v["uf_event"], v["uf_detail"], v["uf_result"] = c.numbers, c.id, c.event, c.detail, c.result
+}
+
+type newEffectCols struct {
+	id                       [][16]byte
+	namespace, consumer, key []string
+	keyEvent, event          []*[16]byte
+	detail, result           [][]byte
+	numbers                  []int64
+}
+
+func (c *newEffectCols) add(cmd int64, w *idem.EffectWrite) {
+	f := w.New
+	c.id = append(c.id, f.ID())
+	c.namespace = append(c.namespace, f.Key.Namespace)
+	c.consumer = append(c.consumer, f.Key.Consumer)
+	c.keyEvent = append(c.keyEvent, nullID(f.Key.Event))
+	c.key = append(c.key, f.Key.Key)
+	c.event = append(c.event, nullID(f.Event))
+	c.detail = append(c.detail, encodeEffect(f))
+	c.result = append(c.result, f.Result)
+	c.numbers = append(c.numbers, cmd, int64(f.Key.Scope), int64(f.State), f.Fence, w.Lease.Code(), int64(f.Bytes))
+}
+
+func (c *newEffectCols) values(v map[string]any) {
+	v["if"], v["if_id"], v["if_namespace"], v["if_consumer"], v["if_key_event"] = c.numbers, c.id, c.namespace, c.consumer, c.keyEvent
+	v["if_key"], v["if_event"], v["if_detail"], v["if_result"] = c.key, c.event, c.detail, c.result
 }
 
 type attemptCols struct {

@@ -100,9 +100,6 @@ func encodeEffect(e *idem.Effect) []byte {
 }
 
 func decodeEffect(b []byte, e *idem.Effect) error {
-	if b == nil {
-		return nil // a placeholder
-	}
 	r := tlv.NewReader(b, codecVersion)
 	for f, ok := r.Next(); ok; f, ok = r.Next() {
 		switch f.Tag {

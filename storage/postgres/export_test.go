@@ -25,7 +25,7 @@ func (s *Store) ShiftClock(d time.Duration) {
 // Statements are the texts of all statements, by the name of their file.
 func Statements() map[string]string {
 	return map[string]string{
-		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": applyForm(allParts).sql, "place": sqlPlace, "place_effects": sqlPlaceEffects,
+		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": applyForm(allParts).sql, "place": sqlPlace,
 		"payload": sqlPayload, "sources": sqlSources, "granted": sqlGranted, "read_events": sqlReadEvents, "read_owners": sqlReadOwners,
 		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers, "read_signals": sqlReadSignals,
 		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove,

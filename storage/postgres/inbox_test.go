@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -308,6 +309,32 @@ func TestO34OneBadRecordDoesNotStopAcquiring(t *testing.T) {
 				t.Error("once it is mended it is not granted")
 			}
 		})
+	}
+}
+
+// A worker that comes again for what it has been granted is not told that there is nothing,
+// only since the record is locked just then.
+func TestRepeatedAcquisitionIsNotToldNothing(t *testing.T) {
+	t.Parallel()
+	s, pool := openStore(t, quiet)
+	must[*idem.ReceiveAnswer](t, s, receiptOf("e"))
+	follow(t, s)
+	svc := service(t, s, storage.Options{})
+	q := acquiring(20, 0)
+	first, err := svc.Acquire(t.Context(), q)
+	if err != nil || len(first) != 1 {
+		t.Fatalf("acquired %d, %v", len(first), err)
+	}
+	stranger := connectTo(t, pool.Config().ConnString())
+	onConn(t, stranger, "BEGIN")
+	onConn(t, stranger, "SELECT FROM idemsvc.event FOR UPDATE")
+	if got, err := svc.Acquire(t.Context(), q); !errors.Is(err, storage.ErrContended) {
+		t.Errorf("while it is locked: acquired %d, %v; want %v", len(got), err, storage.ErrContended)
+	}
+	onConn(t, stranger, "ROLLBACK")
+	again, err := svc.Acquire(t.Context(), q)
+	if err != nil || len(again) != 1 || again[0].Claim.Key.EventID != "e" {
+		t.Errorf("afterwards: acquired %d, %v", len(again), err)
 	}
 }
 

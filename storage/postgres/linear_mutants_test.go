@@ -53,6 +53,7 @@ var faults = []seeded{
 	{name: "a grant or other transition is written whatever the event's row version", edits: []edit{{` AND e\.version = ` + ofEach + `2\]`, ""}}},
 	{name: "a lane is given whatever the resource's row version", edits: []edit{{` AND r\.version = ` + ofEach + `2\]`, ""}}},
 	{name: "an effect is begun whatever its row version", edits: []edit{{` AND f\.version = ` + ofEach + `2\]`, ""}}},
+	{name: "an effect is begun that somebody else has begun before", edits: []edit{{`JOIN nf USING \(cmd\) JOIN new USING \(id\)`, "JOIN nf USING (cmd)"}}},
 	{name: "a transition is written whatever became of the lease", edits: []edit{{`le\.guard = 0 OR \(le\.guard = 1\) = \(le\.lease_until > moment\.at\)`, "true"}}},
 	{name: "a command goes on without all of its rows", edits: []edit{{`WHERE COALESCE\(locked\.n, 0\) = c\.need`, ""}, {`THEN 1 ELSE 0 END\) AS whole`, "THEN 1 ELSE 1 END) AS whole"}}},
 	{name: "a lane is forgotten: its owner is not noted", edits: []edit{{`owned = \(` + ofEach + `5\] & 1\) <> 0`, "owned = false"}}},
@@ -214,7 +215,7 @@ func refusedBySchema(list []*linear.History) string {
 // How many histories may pass before a fault must have been noticed: one of the statements or
 // of the wire, and a wrong rule, of which some show only where much comes together.
 const (
-	mostUnnoticed     = 1500
+	mostUnnoticed     = 4000
 	mostUnnoticedRule = 20000
 )
 

@@ -29,7 +29,6 @@ var (
 	sqlFirst         = load("first")
 	sqlStep          = load("step")
 	sqlPlace         = load("place")
-	sqlPlaceEffects  = load("place_effects")
 	sqlPayload       = load("payload")
 	sqlSources       = load("sources")
 	sqlGranted       = load("granted")

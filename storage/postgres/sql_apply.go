@@ -10,16 +10,17 @@ import (
 type parts uint8
 
 const (
-	partUpdate   parts = 1 << iota // ue: existing event records
-	partInsert                     // ie: new ones
-	partResource                   // ur
-	partEffect                     // uf
-	partAttempt                    // aa
-	partMember                     // mm
-	allParts     = partUpdate | partInsert | partResource | partEffect | partAttempt | partMember
+	partUpdate    parts = 1 << iota // ue: existing event records
+	partInsert                      // ie: new ones
+	partResource                    // ur
+	partEffect                      // uf
+	partAttempt                     // aa
+	partMember                      // mm
+	partNewEffect                   // if
+	allParts      = partUpdate | partInsert | partResource | partEffect | partAttempt | partMember | partNewEffect
 )
 
-var partNames = map[string]parts{"ue": partUpdate, "ie": partInsert, "ur": partResource, "uf": partEffect, "aa": partAttempt, "mm": partMember}
+var partNames = map[string]parts{"ue": partUpdate, "ie": partInsert, "ur": partResource, "uf": partEffect, "aa": partAttempt, "mm": partMember, "if": partNewEffect}
 
 // applied is one form of apply.sql: its text, and its parameters in their order.
 type applied struct {

@@ -58,6 +58,7 @@ type Store struct {
 	events    *recent[*idem.Event] // nil: there is a record, and it must be read
 	resources *recent[*idem.Resource]
 	effects   *recent[*idem.Effect]
+	begun     *recent[begun]
 	offered   *recent[*idem.Event] // that workers may be granted next, see [Store.offer]
 	odds      odds                 // of claims whose event is known already
 
@@ -106,7 +107,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	s := &Store{
 		pool: pool, tuned: tuned(pool), policies: o.Policies, rules: o.decide, log: o.Logger, timeout: o.Timeout, settled: o.Settled,
 		events: newRecent[*idem.Event](o.Recent), resources: newRecent[*idem.Resource](o.Recent), effects: newRecent[*idem.Effect](o.Recent),
-		offered: newRecent[*idem.Event](maxOffered),
+		begun: newRecent[begun](o.Recent), offered: newRecent[*idem.Event](maxOffered),
 	}
 	if s.ownPolicies = s.policies != nil; !s.ownPolicies {
 		s.policies = s.book.policy

@@ -153,9 +153,9 @@ func (t *trip) queue(b *pgx.Batch) {
 }
 
 // begin says how the batch runs, and reads the time and the epoch. Where all that is known
-// and nothing but the common transitions is written, it is left out: those statements look
-// at the epoch themselves, and write nothing when anything is wrong with it. Whoever misses
-// comes back on a trip that says what.
+// and nothing is read, it is left out: the statements that write look at the epoch
+// themselves, and write nothing when anything is wrong with it. Whoever misses comes back on
+// a trip that says what.
 func (t *trip) begin(b *pgx.Batch) {
 	if t.brief() {
 		t.healthy = true
@@ -181,13 +181,13 @@ func (t *trip) begin(b *pgx.Batch) {
 	})
 }
 
-// brief reports whether the trip only makes common transitions, none of which has missed
-// before, on a connection that is known.
+// brief reports whether the trip only writes, and nothing that has missed before, on a
+// connection that is known.
 func (t *trip) brief() bool {
-	if !t.tuned || len(t.reads)+len(t.others) > 0 {
+	if !t.tuned || len(t.reads) > 0 {
 		return false
 	}
-	for _, list := range [][]*item{t.firsts, t.steps} {
+	for _, list := range [][]*item{t.firsts, t.steps, t.others} {
 		for _, it := range list {
 			if it.misses > 0 {
 				return false
@@ -302,7 +302,7 @@ func (t *trip) wonBy(it *item, g grantRow) {
 	if a, ok := d.Answer.(*idem.ExtendAnswer); ok && g.extended != 0 {
 		a.LeaseUntil = g.extended // another replica may have extended it further
 	}
-	t.s.remember(d, e, g)
+	t.s.remember(it, e, g)
 	if d.Err != nil {
 		it.finish(storage.Result{Err: d.Err, TxID: g.xid}) // a late report has been noted
 		return
@@ -311,7 +311,8 @@ func (t *trip) wonBy(it *item, g grantRow) {
 }
 
 // remember keeps what was written as the next guess; e is the event's record.
-func (s *Store) remember(d *idem.Decision, e *idem.Event, g grantRow) {
+func (s *Store) remember(it *item, e *idem.Event, g grantRow) {
+	d := it.dec
 	if e != nil {
 		s.events.put(d.Event.New.ID(), guessable(e))
 		s.offer(e)
@@ -323,14 +324,17 @@ func (s *Store) remember(d *idem.Decision, e *idem.Event, g grantRow) {
 		r := w.Apply(g.at, g.fence)
 		s.resources.put(r.Key.ID(), r)
 	}
+	var effects []*idem.Effect
 	for _, w := range d.Effects {
 		f := w.Apply(g.at)
+		effects = append(effects, f)
 		if f.State == idem.EffectBegun {
 			s.effects.put(f.ID(), f)
 		} else {
 			s.effects.drop(f.ID())
 		}
 	}
+	s.noteEffects(d, e, it.begun, effects)
 }
 
 // guessable is a record that the next command may be decided on; nil where it must be read.

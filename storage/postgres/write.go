@@ -12,27 +12,18 @@ import (
 	"github.com/idemsvc/idemsvc/storage"
 )
 
-// place makes the empty records that the trip's writes will lock.
+// place makes the empty records of resources that the trip's writes will lock.
 func (t *trip) place(b *pgx.Batch) {
 	var r placeCols
-	var f placeEffectCols
 	for _, it := range t.others {
 		for _, w := range it.dec.Resources {
 			if w.Old.Version == 0 {
 				r.add(w.New.Key)
 			}
 		}
-		for _, w := range it.dec.Effects {
-			if w.Old.Version == 0 {
-				f.add(w.New.Key)
-			}
-		}
 	}
 	if len(r.id) > 0 {
 		b.Queue(sqlPlace, r.args()...).Exec(nothing)
-	}
-	if len(f.id) > 0 {
-		b.Queue(sqlPlaceEffects, f.args()...).Exec(nothing)
 	}
 }
 
@@ -107,6 +98,7 @@ func (t *trip) writeOthers(b *pgx.Batch) {
 				return fmt.Errorf("postgres: a write answered for command %d of %d", cmd, len(t.wrote))
 			}
 			g.ok, g.at, g.extended = true, idem.InstantOf(at), instant(extended)
+			t.now = max(t.now, g.at)
 			t.wrote[cmd-1] = g
 			return nil
 		})

@@ -59,9 +59,7 @@ func TestKillCampaign(t *testing.T) {
 		if err := s.ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.do(s, t.Context()); err != nil {
-			t.Fatalf("%s: %v", f.name, err)
-		}
+		s.suffer(f)
 		res.Rounds++
 		res.Faults[f.name]++
 		if f.kill {

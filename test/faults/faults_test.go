@@ -56,8 +56,28 @@ func (s *site) crash(sig os.Signal) error {
 	if err := syscall.Kill(s.pg.PID(), sys); err != nil {
 		return err
 	}
-	<-s.pg.Done()
+	select {
+	case <-s.pg.Done():
+	case <-time.After(maxShutdown): // Restart ends it
+		s.t.Logf("PostgreSQL has not ended %v after %v", maxShutdown, sig)
+	}
 	return s.pg.Restart(context.WithoutCancel(s.t.Context()))
+}
+
+// maxShutdown is how long PostgreSQL may take to end.
+const maxShutdown = 30 * time.Second
+
+// maxFault is how long a fault may take: longer than any should.
+const maxFault = 3 * time.Minute
+
+// suffer lets a fault happen.
+func (s *site) suffer(f fault) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), maxFault)
+	defer cancel()
+	if err := f.do(s, ctx); err != nil {
+		s.t.Fatalf("%s: %v", f.name, err)
+	}
 }
 
 // cutMessages is more than the messages of a batch.

@@ -42,8 +42,8 @@ type provider struct {
 	trouble []string
 }
 
-// run sends until the context ends, and then what is left.
-func (p *provider) run(ctx context.Context) {
+// run sends until the context ends, and then what is left, unless nobody cares any more.
+func (p *provider) run(ctx context.Context, cares func() bool) {
 	batches := make(chan []delivery)
 	var senders sync.WaitGroup
 	for range 4 {
@@ -60,7 +60,7 @@ func (p *provider) run(ctx context.Context) {
 		}
 		sleepFor(ctx, inboxPace)
 	}
-	for len(p.queue) > 0 {
+	for len(p.queue) > 0 && cares() {
 		batches <- p.take()
 	}
 	close(batches)

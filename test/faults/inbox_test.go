@@ -63,7 +63,7 @@ func TestInboxCampaign(t *testing.T) {
 	sending, stop := context.WithCancel(t.Context())
 	defer stop()
 	var beside sync.WaitGroup
-	beside.Go(func() { c.provider.run(sending) })
+	beside.Go(func() { c.provider.run(sending, func() bool { return !t.Failed() }) })
 	beside.Go(func() { c.decide(sending) })
 	defer beside.Wait()
 	defer stop()
@@ -144,9 +144,7 @@ func (c *inbox) disturb() {
 	if err := c.ready(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := f.do(c.site, c.t.Context()); err != nil {
-		c.t.Fatalf("%s: %v", f.name, err)
-	}
+	c.suffer(f)
 	c.res.Faults[f.name]++
 	if f.kill {
 		c.res.Kills++
@@ -253,7 +251,7 @@ func (c *inbox) rest(name string, shall func(int64, map[int64]storedInbox) bool,
 			return stored
 		}
 		for _, event := range odd {
-			if mend != nil {
+			if mend != nil && time.Now().Before(end) {
 				mend(event, stored[event])
 			}
 		}

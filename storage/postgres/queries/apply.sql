@@ -2,8 +2,9 @@
 -- rows are locked and their versions tested before anything is written; a row that
 -- somebody else has locked is skipped, not waited for. Only commands of which every row
 -- was locked go on; fences are drawn and the moment of writing is taken after the locks.
--- Event records that must not exist yet are inserted, and lead their command. Everything
--- else follows from what was locked and inserted.
+-- Event records that must not exist yet are inserted, and lead their command; after all of
+-- them come side effects that must not exist yet, of which a command has one at most, and
+-- none beside a new event. Everything else follows from what was locked and inserted.
 --
 -- The parts between «[» and «]» are left out where no command of the batch needs them: what
 -- a statement costs depends on all that it could do. «:name» is a parameter. Numbers come
@@ -101,15 +102,41 @@ WITH env AS MATERIALIZED (
     ORDER BY i.id
     ON CONFLICT DO NOTHING
     RETURNING e.id
-), done AS MATERIALIZED (
+), led AS (
     SELECT ok.* FROM ok WHERE NOT EXISTS (SELECT FROM ie WHERE ie.cmd = ok.cmd)
     UNION ALL
     SELECT ok.* FROM ok JOIN ie USING (cmd) JOIN won USING (id)
 )
 --]
 --[no ie
-, done AS MATERIALIZED (
+, led AS (
     SELECT ok.* FROM ok
+)
+--]
+--[if
+, nf AS MATERIALIZED (
+    SELECT t.*, (t.n - 1) * 6 AS o, (:if::bigint[])[(t.n - 1) * 6 + 1] AS cmd
+    FROM unnest(:if_id::uuid[], :if_namespace::text[], :if_consumer::text[], :if_key_event::uuid[], :if_key::text[], :if_event::uuid[], :if_detail::bytea[],
+        :if_result::bytea[]) WITH ORDINALITY AS t(id, namespace, consumer, key_event, key, event, detail, result, n)
+), new AS (
+    INSERT INTO idemsvc.effect AS f (bucket, id, namespace, scope, consumer, key_event, key, version, state, event, fence, lease_until, since, bytes, detail, result)
+    SELECT get_byte(uuid_send(n.id), 0), n.id, n.namespace, (:if::bigint[])[n.o + 2]::smallint, n.consumer, n.key_event, n.key, 1,
+        (:if::bigint[])[n.o + 3]::smallint, n.event, (:if::bigint[])[n.o + 4],
+        CASE WHEN (:if::bigint[])[n.o + 5] >= 0 THEN m.at + (:if::bigint[])[n.o + 5] * interval '1 microsecond' END, m.at,
+        (:if::bigint[])[n.o + 6]::integer, n.detail, n.result
+    FROM moment m, nf n JOIN led USING (cmd)
+    ORDER BY n.id
+    ON CONFLICT DO NOTHING
+    RETURNING f.id
+), done AS MATERIALIZED (
+    SELECT led.* FROM led WHERE NOT EXISTS (SELECT FROM nf WHERE nf.cmd = led.cmd)
+    UNION ALL
+    SELECT led.* FROM led JOIN nf USING (cmd) JOIN new USING (id)
+)
+--]
+--[no if
+, done AS MATERIALIZED (
+    SELECT led.* FROM led
 )
 --]
 --[ue
