@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,44 @@ func TestAcquireGivesBackWhatNobodyTakes(t *testing.T) {
 	got := acquire(t, s, asking("w2", 1, time.Minute))
 	if names(got) != "e1 " || got[0].Result.Answer.(*idem.ClaimAnswer).Event.Attempts != 1 { //nolint:errcheck,forcetypeassert // acquired
 		t.Errorf("%q", names(got))
+	}
+}
+
+// What is granted while the service closes, to one who has left, is given back before it has
+// closed, too.
+func TestAcquireGivesBackWhileItCloses(t *testing.T) {
+	t.Parallel()
+	for range 30 { // who is the first to see that all is answered is chance
+		g := &gated{Backend: memory.New(memory.Options{}), gate: make(chan struct{}), arrived: make(chan int, 16)}
+		s := storage.New(g, storage.Options{})
+		go s.Do(context.Background(), receipt("e1"))
+		await(t, g.arrived, "the receipt")
+		g.gate <- struct{}{}
+		ctx, leave := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := s.Acquire(ctx, asking("w1", 1, time.Minute))
+			failed <- err
+		}()
+		await(t, g.arrived, "the claim")
+		leave()
+		if err := await(t, failed, "the acquirer's error"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close(context.Background()) }()
+		for !errors.Is(s.Do(ctx, claim("late", "w")).Err, storage.ErrClosed) { // not yet
+			runtime.Gosched()
+		}
+		close(g.gate)
+		if err := await(t, closed, "Close"); err != nil {
+			t.Error(err)
+		}
+		id := key("e1").ID()
+		v, err := g.Records(t.Context(), []idem.ID{id})
+		if err != nil || v[id].Event == nil || v[id].Event.State != idem.Received {
+			t.Fatalf("%+v, %v; want it received, for anybody", v[id].Event, err)
+		}
 	}
 }
 

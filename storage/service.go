@@ -336,13 +336,11 @@ func (s *Service) undelivered(c idem.Command, r Result) {
 	}})
 }
 
-// internal queues a command of the service's own, for which nobody waits.
+// internal queues a command of the service's own, for which nobody waits. Its caller is one of
+// the goroutines that Close waits for, and so is what carries it out.
 func (s *Service) internal(c idem.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed && s.flushing == 0 {
-		return // its lease will end it
-	}
 	s.enqueue(&call{ctx: context.Background(), cmd: c, done: make(chan Result, 1)})
 }
 

@@ -177,7 +177,16 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 	c.Payload, c.Facts.PayloadHash = []byte("{}"), []byte("hash")
 	tok := grantOf(t, s, c)
 	must[*idem.ExtendAnswer](t, s, &idem.Extend{Token: tok, Lease: time.Hour})
-	if _, err := s.Follow(t.Context()); err != nil { // while it is open
+	var many []idem.Command
+	for range postgres.SliceRows {
+		many = append(many, claimOf("many", randomID().String()))
+	}
+	for _, r := range s.Apply(t.Context(), many) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	if _, err := s.FollowPatiently(t.Context()); err != nil { // while they are open
 		t.Fatal(err)
 	}
 	begin := &idem.BeginEffect{

@@ -28,7 +28,7 @@ func Statements() map[string]string {
 		"begin": sqlBegin, "begin_tuned": sqlBeginTuned, "first": sqlFirst, "step": sqlStep, "apply": applyForm(allParts).sql, "place": sqlPlace,
 		"payload": sqlPayload, "sources": sqlSources, "granted": sqlGranted, "read_events": sqlReadEvents, "read_owners": sqlReadOwners,
 		"read_resources": sqlReadResources, "read_effects": sqlReadEffects, "read_attempts": sqlReadAttempts, "read_members": sqlReadMembers, "read_signals": sqlReadSignals,
-		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove,
+		"epoch": sqlEpoch, "moved": sqlMoved, "halt": sqlHalt, "refill": sqlRefill, "follow_read": sqlFollowRead, "follow_move": sqlFollowMove, "follow_hold": sqlFollowHold,
 		"follow_lookup": sqlFollowLookup, "follow_over": sqlFollowOver, "follow_open": sqlFollowOpen, "sweep": sqlSweep, "deliveries": sqlDeliveries, "rejected": sqlRejected,
 		"find_ref": sqlFindRef, "find_facts": sqlFindFacts, "survey": sqlSurvey, "find_term": sqlFindTerm, "find_deliveries": sqlFindDeliveries,
 		"find_names": sqlFindNames, "info": sqlInfo, "list_unfinished": sqlListUnfinished, "list_term": sqlListTerm, "list_minutes": sqlListMinutes,
@@ -57,3 +57,11 @@ const FollowBlocks = followBlocks
 
 // SnapshotBelow is what a snapshot says of the transactions below an ID.
 var SnapshotBelow = snapshotBelow
+
+// FollowPatiently is a step of the reader behind the journal that makes room for others.
+func (s *Store) FollowPatiently(ctx context.Context) (int64, error) {
+	return s.follow(ctx, time.Nanosecond)
+}
+
+// SliceRows is how much such a step writes at once.
+const SliceRows = sliceRows

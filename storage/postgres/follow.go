@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +39,13 @@ func (s *Store) catchUp(ctx context.Context) error {
 	}
 }
 
-// follow leaves a cursor that another replica moved less than fresh ago to that one.
+// follow leaves a cursor that another replica moved less than fresh ago to that one. One that
+// does is in no hurry.
 func (s *Store) follow(ctx context.Context, fresh time.Duration) (int64, error) {
 	var total int64
+	patient := fresh > 0
 	for {
-		f := &following{s: s}
+		f := &following{s: s, patient: patient}
 		more, err := f.read(ctx, fresh)
 		if err != nil || f.old == "" {
 			return total, err
@@ -71,8 +72,10 @@ func (s *Store) follow(ctx context.Context, fresh time.Duration) (int64, error) 
 // the cursor in the meantime.
 type following struct {
 	s        *Store
+	patient  bool   // it makes room for others while it writes
 	old, new string // snapshots
 	entries  []journaled
+	ours     bool // the cursor was where it had been read
 }
 
 // found is one block of the journal.
@@ -154,129 +157,6 @@ func snapshotBelow(snapshot string, xid int64) (string, error) {
 	return fmt.Sprintf("%d:%d:%s", low, xid, strings.Join(running, ",")), nil
 }
 
-// write moves the cursor and writes what the entries mean.
-func (f *following) write(ctx context.Context) error {
-	moved := false
-	b := &pgx.Batch{}
-	f.s.settings(b)
-	b.Queue(sqlFollowMove, f.old, f.new).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			moved = true
-		}
-		return rows.Err()
-	})
-	queueLookups(b, f.entries)
-	f.queueUnfinished(b)
-	if err := f.s.send(ctx, b); err != nil {
-		return err
-	}
-	if !moved {
-		return errOvertaken
-	}
-	return nil
-}
-
-// queueLookups writes what the entries' events are to be found by.
-func queueLookups(b *pgx.Batch, entries []journaled) {
-	type row struct {
-		at   idem.Instant
-		term int64
-		id   idem.ID
-	}
-	var list []row
-	for i := range entries {
-		n := &entries[i]
-		for _, t := range n.terms {
-			list = append(list, row{n.at, t, n.id})
-		}
-	}
-	if len(list) == 0 {
-		return
-	}
-	slices.SortFunc(list, func(x, y row) int {
-		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(string(x.id[:]), string(y.id[:])), cmp.Compare(x.at, y.at))
-	})
-	list = slices.Compact(list)
-	at, term, id := make([]time.Time, len(list)), make([]int64, len(list)), make([][16]byte, len(list))
-	for i, r := range list {
-		at[i], term[i], id[i] = r.at.Time(), r.term, r.id
-	}
-	b.Queue(sqlFollowLookup, at, term, id).Exec(nothing)
-}
-
-// queueUnfinished brings the list of unfinished work up to date.
-func (f *following) queueUnfinished(b *pgx.Batch) {
-	last := map[idem.ID]*journaled{}
-	fresh := map[idem.ID]bool{} // begun in this step: not in the list yet
-	typ := map[idem.ID]string{}
-	for i := range f.entries {
-		n := &f.entries[i]
-		if n.subject != idem.OnEvent || n.kind == idem.EntryLateReport { // which changes nothing
-			continue
-		}
-		fresh[n.id] = fresh[n.id] || n.seq == 1
-		if n.typ != "" {
-			typ[n.id] = n.typ
-		}
-		if l := last[n.id]; l == nil || l.before(n) {
-			last[n.id] = n
-		}
-	}
-	var overID [][16]byte
-	var overSeq []int64
-	var open openCols
-	for id, n := range last {
-		switch {
-		case !over(n):
-			open.add(id, n, typ[id])
-		case !fresh[id]:
-			overID, overSeq = append(overID, id), append(overSeq, n.seq)
-		}
-	}
-	if len(overID) > 0 {
-		b.Queue(sqlFollowOver, overID, overSeq).Exec(nothing)
-	}
-	if len(open.id) > 0 {
-		b.Queue(sqlFollowOpen, open.args()...).Exec(nothing)
-	}
-	lanes, freed := f.lanes()
-	if len(lanes) > 0 {
-		b.Queue(sqlFollowLanes, lanes, freed).Exec(nothing)
-	}
-	if len(lanes) > 0 || open.some {
-		b.Queue(sqlFollowNotify, open.id, lanes).Exec(nothing)
-	}
-}
-
-// before reports whether an entry comes before another one about the same record. A record
-// that is made again after it was forgotten counts its versions anew.
-func (n *journaled) before(o *journaled) bool {
-	if n.kind == idem.EntryForgotten || o.kind == idem.EntryForgotten {
-		return n.at < o.at
-	}
-	return n.seq < o.seq
-}
-
-// over reports whether an event is over for good: processed, ignored, or closed by an
-// operator. One whose replay failed is what it was before, and somebody should know.
-func over(n *journaled) bool {
-	switch n.to {
-	case idem.Absent:
-		return true
-	case idem.Processed:
-		return !failed(n.kind) && n.kind != idem.EntryIgnored
-	case idem.IgnoredStale, idem.IgnoredSelf:
-		return !failed(n.kind)
-	default:
-		return n.kind == idem.EntryResolved && n.to == idem.FailedTerminal
-	}
-}
-
-// failed reports whether an entry tells of a grant that ended without success.
-func failed(k idem.EntryKind) bool {
-	return k == idem.EntryFailed || k == idem.EntryExpired || k == idem.EntryDeadLettered
-}
-
 // settings steers the planner where the connection has not been set up for it.
 func (s *Store) settings(b *pgx.Batch) {
 	if !s.tuned {
@@ -317,7 +197,8 @@ func refill(ctx context.Context, tx pgx.Tx) error {
 			break
 		}
 		b := &pgx.Batch{}
-		queueLookups(b, entries)
+		lookups := lookupsOf(entries)
+		lookups.queue(b)
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}

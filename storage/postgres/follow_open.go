@@ -3,6 +3,8 @@ package postgres
 import (
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/idemsvc/idemsvc/idem"
 )
 
@@ -80,6 +82,16 @@ func (c *openCols) add(id idem.ID, n *journaled, typ string) {
 	c.typ = append(c.typ, nullText(typ))
 }
 
-func (c *openCols) args() []any {
-	return []any{c.id, c.seq, c.state, c.at, c.due, c.ready, c.blocked, c.lane, c.rankEpoch, c.rankValue, c.typ}
+func (c *openCols) queue(b *pgx.Batch) {
+	if len(c.id) > 0 {
+		b.Queue(sqlFollowOpen, c.id, c.seq, c.state, c.at, c.due, c.ready, c.blocked, c.lane, c.rankEpoch, c.rankValue, c.typ).Exec(nothing)
+	}
+}
+
+// take takes the first rows away.
+func (c *openCols) take(n int) *openCols {
+	return &openCols{
+		id: cut(&c.id, n), seq: cut(&c.seq, n), state: cut(&c.state, n), at: cut(&c.at, n), due: cut(&c.due, n), ready: cut(&c.ready, n),
+		blocked: cut(&c.blocked, n), lane: cut(&c.lane, n), rankEpoch: cut(&c.rankEpoch, n), rankValue: cut(&c.rankValue, n), typ: cut(&c.typ, n),
+	}
 }

@@ -44,6 +44,7 @@ var (
 	sqlHalt          = load("halt")
 	sqlRefill        = load("refill")
 	sqlFollowRead    = load("follow_read")
+	sqlFollowHold    = load("follow_hold")
 	sqlFollowMove    = load("follow_move")
 	sqlFollowLookup  = load("follow_lookup")
 	sqlFollowOver    = load("follow_over")
