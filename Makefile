@@ -106,6 +106,10 @@ soak-inbox: ## Kill servers, workers and PostgreSQL 300 times behind a provider 
 	mkdir -p build/soak
 	$(call with,test) go test -race -count=1 -timeout=90m -v -run '^TestInboxCampaign$$' ./test/faults $(SOAK_INBOX_FLAGS) -inbox.result=$(CURDIR)/build/soak/inbox.json
 
+.PHONY: soak-outage
+soak-outage: ## Deliver webhooks for a minute and more while the service is away, in each mode
+	$(call with,test) go test -race -count=1 -timeout=30m -v -run '^TestTheServiceIsAway(UnderLoad|WhileReceiving)$$' ./clients/go/webhook -outage.time=60s
+
 .PHONY: fuzz
 fuzz: ## Fuzz each decoder for FUZZ_TIME, 30s (FUZZ_KEEP=1: keep what is interesting)
 	FUZZ_TIME=$(or $(FUZZ_TIME),30s) FUZZ_KEEP=$(FUZZ_KEEP) scripts/fuzz.sh

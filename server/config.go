@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -45,6 +46,11 @@ type Config struct {
 	// and baggage travel in the W3C's form.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
+
+	// ChooseTrace reports, before a call's span is made, whether it may be recorded, and under
+	// which context it is to be started. Where it may not, none is made, which saves most of
+	// what tracing costs. Nil: all are made.
+	ChooseTrace func(context.Context) (context.Context, bool)
 
 	// MaxConcurrentStreams bounds the calls in flight on one connection. Default: 1024.
 	MaxConcurrentStreams uint32

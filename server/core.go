@@ -26,6 +26,7 @@ type core struct {
 	log    *slog.Logger
 	meters *meters
 	tracer trace.Tracer // nil: nothing is traced
+	choose func(context.Context) (context.Context, bool)
 
 	anomalies *telemetry.Budget // of spans
 }

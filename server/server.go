@@ -105,7 +105,7 @@ func newCore(cfg *Config) (*core, error) {
 		c.access.anonymous = auth.NewIdentity("anonymous", auth.Admin, cfg.AnonymousNamespaces...)
 	}
 	if cfg.TracerProvider != nil {
-		c.tracer = cfg.TracerProvider.Tracer(telemetry.Scope)
+		c.tracer, c.choose = cfg.TracerProvider.Tracer(telemetry.Scope), cfg.ChooseTrace
 	}
 	return c, nil
 }

@@ -47,6 +47,12 @@ func (c *core) startCall(ctx context.Context, method string, more ...trace.SpanS
 	if c.tracer == nil {
 		return ctx, nil
 	}
+	if c.choose != nil {
+		var may bool
+		if ctx, may = c.choose(ctx); !may {
+			return ctx, nil
+		}
+	}
 	opts := callOptions()[method]
 	if len(more) > 0 {
 		opts = slices.Concat(opts, more)

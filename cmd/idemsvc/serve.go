@@ -164,7 +164,7 @@ func (c *cli) server(ctx context.Context, cfg *serveConfig, certs *tls.Config, s
 		Store: st.service, Version: version(), Logger: log, TLS: certs, AllowInsecure: cfg.insecure,
 		StreamWorkers: uint32(cfg.streamWorkers), //nolint:gosec // checked
 		DrainDelay:    cfg.drainDelay, DrainTimeout: cfg.drainTimeout,
-		TracerProvider: seen.Tracer, MeterProvider: seen.Meter,
+		TracerProvider: seen.Tracer, ChooseTrace: seen.Choose, MeterProvider: seen.Meter,
 	}
 	if st.clock != nil {
 		sc.TestClock = st.clock

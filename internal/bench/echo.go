@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -41,7 +42,8 @@ func Echo(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv := grpc.NewServer(grpc.WaitForHandlers(true))
+	srv := grpc.NewServer(grpc.WaitForHandlers(true),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}))
 	pb.RegisterIdempotencyServiceServer(srv, &echo{token: make([]byte, tokenSize)})
 	ready := health.NewServer() // clients ask before they call
 	ready.SetServingStatus(pb.IdempotencyService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

@@ -76,9 +76,9 @@ type flow struct {
 // begin starts a worker on each connection.
 func (f *flow) begin(ctx context.Context, slots int) {
 	ctx, f.stop = context.WithCancel(ctx)
-	for _, c := range f.service.clients {
+	for _, c := range f.service.streams {
 		w := c.Worker(func(context.Context, *idemsvc.Claim) error { return nil },
-			idemsvc.WorkerConcurrency(slots/len(f.service.clients)), idemsvc.WorkerAnswered(f.answered))
+			idemsvc.WorkerConcurrency(slots/len(f.service.streams)), idemsvc.WorkerAnswered(f.answered))
 		f.working.Go(func() {
 			if err := w.Run(ctx); err != nil {
 				f.failed(err)
@@ -144,7 +144,7 @@ func (f *flow) receive(ctx context.Context, d time.Duration) (int64, error) {
 
 // receiveOne hands one fresh event in.
 func receiveOne(ctx context.Context, v *service, caller int, payload []byte) error {
-	a, err := v.client(caller).Receive(ctx, &idemsvc.Event{Source: source, EventId: freshID(), Body: &pb.Event_Payload{Payload: payload}})
+	a, err := v.stream(caller).Receive(ctx, &idemsvc.Event{Source: source, EventId: freshID(), Body: &pb.Event_Payload{Payload: payload}})
 	if err == nil && !a.Acknowledge() {
 		err = fmt.Errorf("a fresh event was answered %v", a.Advice())
 	}
@@ -171,7 +171,7 @@ func (s *site) inboxArms(add func(arm) *arm, other *arm) {
 		family, what string
 		alone        apart
 	}{
-		{"inbox", "ReceiveEvent, then a worker's AcquireEvents and CompleteEvent", false},
+		{"inbox", "over a session: ReceiveEvent, then events pushed to a worker, and CompleteEvent", false},
 		{"inbox-stored", "the same where workers begin when all events are received", true},
 	} {
 		a := arm{family: k.family, callers: producers, way: overServer, base: other, what: k.what, whole: func(ctx context.Context, d time.Duration) (int64, float64, error) {

@@ -31,6 +31,7 @@ type service struct {
 	addr     string
 	clients  []*idemsvc.Client
 	sessions []*idemsvc.Session
+	streams  []*idemsvc.Client // each with all its commands over one stream
 }
 
 // serve starts the server on a database as «serve» does: with all its defaults, and with
@@ -70,22 +71,29 @@ func start(ctx context.Context, program, args, env []string) (*service, error) {
 	return v, err
 }
 
-// dial makes clients, each with a session.
+// dial makes clients, each with a session, and as many that do everything over one.
 func (v *service) dial(ctx context.Context, clients int) error {
+	as := []idemsvc.Option{idemsvc.WithNamespace(namespace), idemsvc.WithConsumer(consumer)}
 	for range clients {
-		c, err := idemsvc.Dial(v.addr, idemsvc.WithNamespace(namespace), idemsvc.WithConsumer(consumer))
+		c, err := idemsvc.Dial(v.addr, as...)
 		if err != nil {
 			return err
 		}
 		v.later(c.Close)
 		session := c.Session(context.WithoutCancel(ctx))
 		v.later(session.Close)
-		v.clients, v.sessions = append(v.clients, c), append(v.sessions, session)
+		stream, err := idemsvc.Dial(v.addr, append(as, idemsvc.WithSession())...)
+		if err != nil {
+			return err
+		}
+		v.later(stream.Close)
+		v.clients, v.sessions, v.streams = append(v.clients, c), append(v.sessions, session), append(v.streams, stream)
 	}
 	return nil
 }
 
 func (v *service) client(caller int) *idemsvc.Client   { return v.clients[caller%len(v.clients)] }
+func (v *service) stream(caller int) *idemsvc.Client   { return v.streams[caller%len(v.streams)] }
 func (v *service) session(caller int) *idemsvc.Session { return v.sessions[caller%len(v.sessions)] }
 
 // pid is the server's process; 0 where there is none.

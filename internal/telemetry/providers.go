@@ -43,6 +43,9 @@ type Options struct {
 type Providers struct {
 	Tracer trace.TracerProvider
 	Meter  metric.MeterProvider
+	// Choose reports whether the span of a call under a context may be recorded, and under which
+	// context it is to be started then. Other spans are started whatever it says.
+	Choose func(context.Context) (context.Context, bool)
 	// Page serves the metrics in the formats of Prometheus and OpenMetrics; nil where that
 	// is not wanted.
 	Page http.Handler
@@ -80,7 +83,7 @@ func New(ctx context.Context, o Options) (*Providers, error) {
 	return p, nil
 }
 
-func (p *Providers) traces(ctx context.Context, s signal, keep sdktrace.Sampler, about *resource.Resource) error {
+func (p *Providers) traces(ctx context.Context, s signal, keep sampler, about *resource.Resource) error {
 	var e *otlptrace.Exporter
 	var err error
 	if s.web {
@@ -92,7 +95,7 @@ func (p *Providers) traces(ctx context.Context, s signal, keep sdktrace.Sampler,
 		return err
 	}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(e), sdktrace.WithSampler(keep), sdktrace.WithResource(about))
-	p.Tracer = tp
+	p.Tracer, p.Choose = tp, keep.choose
 	p.closers = append(p.closers, tp.Shutdown)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +82,56 @@ func TestSampling(t *testing.T) {
 	}
 	if s, err := samplerOf(getter(map[string]string{"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.01"})); err != nil || !strings.Contains(s.Description(), "0.01") {
 		t.Errorf("%v %v", s, err)
+	}
+}
+
+// Of calls that nobody would record no span is made; those that are made are as many as the
+// sampler would keep, and it keeps them.
+func TestChosenSpans(t *testing.T) {
+	t.Parallel()
+	under := func(flags trace.TraceFlags) context.Context {
+		return trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: flags}))
+	}
+	const n = 4000
+	for _, c := range []struct {
+		name, ratio string
+		ctx         context.Context
+		chosen      float64 // the share
+		recorded    float64 // of those
+	}{
+		{"parentbased_traceidratio", "0.25", t.Context(), 0.25, 1},
+		{"parentbased_traceidratio", "0.25", under(trace.FlagsSampled), 1, 1},
+		{"parentbased_traceidratio", "0.25", under(0), 0, 0},
+		{"parentbased_always_on", "", t.Context(), 1, 1},
+		{"parentbased_always_off", "", t.Context(), 0, 0},
+		{"parentbased_always_off", "", under(trace.FlagsSampled), 1, 1},
+		{"traceidratio", "0.25", t.Context(), 1, 0.25}, // whatever the parent says: its ID decides
+		{"always_on", "", under(0), 1, 1},
+	} {
+		s, err := samplerOf(getter(map[string]string{"OTEL_TRACES_SAMPLER": c.name, "OTEL_TRACES_SAMPLER_ARG": c.ratio}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tracer := sdktrace.NewTracerProvider(sdktrace.WithSampler(s)).Tracer("test")
+		chosen, recorded := 0.0, 0.0
+		for range n {
+			ctx, may := s.choose(c.ctx)
+			if !may {
+				continue
+			}
+			chosen++
+			ctx, span := tracer.Start(ctx, "call")
+			_, below := tracer.Start(ctx, "below")
+			if span.IsRecording() != below.IsRecording() && c.name != "traceidratio" {
+				t.Errorf("%s: a span and the one below it: recorded %v and %v", c.name, span.IsRecording(), below.IsRecording())
+			}
+			if span.IsRecording() {
+				recorded++
+			}
+		}
+		if math.Abs(chosen/n-c.chosen) > 0.05 || chosen > 0 && math.Abs(recorded/chosen-c.recorded) > 0.05 {
+			t.Errorf("%s %s: of %d calls %v were chosen, and of those %v recorded", c.name, c.ratio, n, chosen, recorded)
+		}
 	}
 }
 

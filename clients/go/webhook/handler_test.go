@@ -164,13 +164,14 @@ func until(t testing.TB, what string, met func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	end := time.NewTimer(30 * time.Second)
+	limit := 30*time.Second + 3**awayFlag // after a long outage there is much to catch up with
+	end := time.NewTimer(limit)
 	defer end.Stop()
 	for !met() {
 		select {
 		case <-tick.C:
 		case <-end.C:
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within %v: %s", limit, what)
 		}
 	}
 }

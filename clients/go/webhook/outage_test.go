@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,9 @@ import (
 	"github.com/idemsvc/idemsvc/storage"
 	"github.com/idemsvc/idemsvc/storage/memory"
 )
+
+// awayFlag is how long the service is away at least. `make soak-outage` says for how long.
+var awayFlag = flag.Duration("outage.time", 0, "how long the service is away at least")
 
 // outage is a service that can be away: its server stops, what it knows stays.
 type outage struct {
@@ -99,8 +104,8 @@ func TestTheServiceIsAwayUnderLoad(t *testing.T) {
 	}
 }
 
-// storm is a provider that delivers from many sides at once, and comes again where it is told
-// to: the events evt_0_0 and so on.
+// storm is a provider that delivers from many sides at once, for as long as the service is away
+// and so many events at least, and comes again where it is told to: the events evt_0_0 and so on.
 type storm struct {
 	h             *webhook.Handler
 	p             *webhook.Provider
@@ -110,16 +115,23 @@ type storm struct {
 
 // through lets the service go away in the middle of the storm and come back. Every event is
 // accepted in the end, none is refused unless that is the mode, and the answers are in the log.
-func (x storm) through(t *testing.T, o *outage, dir, mode string) {
+// It returns the events.
+func (x storm) through(t *testing.T, o *outage, dir, mode string) (ids []string) {
 	t.Helper()
-	all := int64(x.senders * x.each)
 	var accepted, refused, odd atomic.Int64
+	var away atomic.Bool
 	var sending sync.WaitGroup
+	sent := make([][]string, x.senders)
 	for i := range x.senders {
 		sending.Go(func() {
-			for k := range x.each {
+			for k := 0; k < x.each || away.Load(); k++ {
+				if k >= x.each {
+					time.Sleep(50 * time.Millisecond) // its pace in a long outage
+				}
+				id := fmt.Sprintf("evt_%d_%d", i, k)
+				sent[i] = append(sent[i], id)
 				for tries := 0; ; tries++ {
-					switch code := deliverTo(t, x.h, x.p, invoice(fmt.Sprintf("evt_%d_%d", i, k), 1, tries)); code {
+					switch code := deliverTo(t, x.h, x.p, invoice(id, 1, tries)); code {
 					case 200:
 						accepted.Add(1)
 					case 503: // the provider comes again
@@ -134,7 +146,9 @@ func (x storm) through(t *testing.T, o *outage, dir, mode string) {
 			}
 		})
 	}
-	until(t, "some events are accepted", func() bool { return accepted.Load() >= all/4 })
+	until(t, "some events are accepted", func() bool { return accepted.Load() >= int64(x.senders*x.each/4) })
+	away.Store(true)
+	back := time.NewTimer(*awayFlag)
 	o.away()
 	switch mode {
 	case "reject":
@@ -144,8 +158,13 @@ func (x storm) through(t *testing.T, o *outage, dir, mode string) {
 	default:
 		until(t, "some events are decided without the service", func() bool { return answers(x.log, "local") >= 20 })
 	}
+	<-back.C
 	o.start()
+	away.Store(false)
 	sending.Wait()
+	ids = slices.Concat(sent...)
+	all := int64(len(ids))
+	t.Logf("%d events, %d times refused", all, refused.Load())
 	until(t, "the spool is empty", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.spool")); return len(files) == 0 })
 	if accepted.Load() != all || odd.Load() != 0 || mode != "reject" && refused.Load() != 0 {
 		t.Errorf("%d of %d events were accepted, %d refused, %d answers were odd", accepted.Load(), all, refused.Load(), odd.Load())
@@ -153,6 +172,7 @@ func (x storm) through(t *testing.T, o *outage, dir, mode string) {
 	if got := int64(len(x.log.lines("answered"))); got != accepted.Load()+refused.Load()+odd.Load() {
 		t.Errorf("%d answers were logged, %d accepted and %d refused", got, accepted.Load(), refused.Load())
 	}
+	return ids
 }
 
 func awayUnderLoad(t *testing.T, mode string) {
@@ -186,18 +206,15 @@ func awayUnderLoad(t *testing.T, mode string) {
 		}
 	}()
 
-	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode)
+	ids := storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode)
 	if books != nil {
 		if told := books.report(t); told != answers(log, "local") {
 			t.Errorf("the service was told of %d events, and %d were decided without it", told, answers(log, "local"))
 		}
 	}
-	for i := range senders {
-		for k := range each {
-			id := fmt.Sprintf("evt_%d_%d", i, k)
-			once(t, id)
-			processed(t, client, id)
-		}
+	for _, id := range ids {
+		once(t, id)
+		processed(t, client, id)
 	}
 }
 

@@ -298,12 +298,12 @@ func awayWhileReceiving(t *testing.T, mode string) {
 			t.Error(err)
 		}
 	}()
-	storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode)
+	all := len(storm{h: h, p: p, log: log, senders: senders, each: each}.through(t, o, dir, mode))
 	client := o.dial()
 	for _, consumer := range []string{"billing", "mail"} {
-		_, order := drainBy(t, client, consumer, senders*each, 32)
+		_, order := drainBy(t, client, consumer, all, 32)
 		slices.Sort(order)
-		if n := len(slices.Compact(slices.Clone(order))); n != senders*each || len(order) != n {
+		if n := len(slices.Compact(slices.Clone(order))); n != all || len(order) != n {
 			t.Errorf("%s worked on %d events %d times", consumer, n, len(order))
 		}
 		claims, err := client.Idempotency().AcquireEvents(t.Context(), &pb.AcquireEventsRequest{Namespace: "dev", Consumer: consumer, Claimant: idemsvc.NewClaimant(), MaxEvents: 1})
