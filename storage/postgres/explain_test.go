@@ -186,7 +186,7 @@ func exercise(t *testing.T, url string, tracer pgx.QueryTracer) {
 			t.Fatal(r.Err)
 		}
 	}
-	if _, err := s.FollowPatiently(t.Context()); err != nil { // while they are open
+	if _, err := s.FollowPatiently(t.Context(), time.Nanosecond); err != nil { // while they are open
 		t.Fatal(err)
 	}
 	begin := &idem.BeginEffect{

@@ -58,9 +58,10 @@ const FollowBlocks = followBlocks
 // SnapshotBelow is what a snapshot says of the transactions below an ID.
 var SnapshotBelow = snapshotBelow
 
-// FollowPatiently is a step of the reader behind the journal that makes room for others.
-func (s *Store) FollowPatiently(ctx context.Context) (int64, error) {
-	return s.follow(ctx, time.Nanosecond)
+// FollowPatiently is a step of the reader behind the journal that makes room for others, and
+// leaves the cursor to one that wrote less than fresh ago.
+func (s *Store) FollowPatiently(ctx context.Context, fresh time.Duration) (int64, error) {
+	return s.follow(ctx, fresh)
 }
 
 // SliceRows is how much such a step writes at once.

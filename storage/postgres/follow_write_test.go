@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -62,7 +63,13 @@ func TestAPatientReaderWritesInSlices(t *testing.T) {
 			ordered := receiptOf("ordered")
 			ordered.Ordering = sequential(claimOf("ns", "ordered"), "r", 1).Ordering
 			must[*idem.ReceiveAnswer](t, s, ordered)
+			execSQL(t, pool, "UPDATE idemsvc.follower SET read_at = clock_timestamp() - interval '1 day'")
 			want := int64(n + 2)
+			after.f = func() { // another replica's turn
+				if got, err := other.FollowPatiently(t.Context(), 30*time.Minute); err != nil || got != 0 {
+					t.Errorf("what is being written was read by another replica: %d entries, %v", got, err)
+				}
+			}
 			if overtaken {
 				want = -1
 				after.f = func() { // as if other replicas had gone on meanwhile
@@ -72,7 +79,7 @@ func TestAPatientReaderWritesInSlices(t *testing.T) {
 					follow(t, other)
 				}
 			}
-			if got, err := s.FollowPatiently(t.Context()); err != nil || got != want {
+			if got, err := s.FollowPatiently(t.Context(), time.Nanosecond); err != nil || got != want {
 				t.Fatalf("%d entries were read, %v; want %d", got, err, want)
 			}
 			if after.writes < 2 {

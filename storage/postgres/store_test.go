@@ -174,7 +174,7 @@ func TestConformance(t *testing.T) { storagetest.Run(t, shared(t)) }
 
 func ExampleStore() {
 	fmt.Println(postgres.RequiredSchema())
-	// Output: 9
+	// Output: 10
 }
 
 // Claims of events that another replica knows are read first once that is what they mostly

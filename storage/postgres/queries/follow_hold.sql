@@ -4,6 +4,6 @@
 WITH mine AS MATERIALIZED (
     SELECT f.one FROM idemsvc.follower f WHERE f.snapshot::text = $1 FOR UPDATE SKIP LOCKED
 )
-UPDATE idemsvc.follower f SET read_at = clock_timestamp()
+UPDATE idemsvc.follower f SET held_at = clock_timestamp()
 FROM mine WHERE f.one = mine.one
 RETURNING set_config('idemsvc.follow', 'on', true)
