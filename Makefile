@@ -108,7 +108,7 @@ soak-inbox: ## Kill servers, workers and PostgreSQL 300 times behind a provider 
 
 .PHONY: soak-outage
 soak-outage: ## Deliver webhooks for a minute and more while the service is away, in each mode
-	$(call with,test) go test -race -count=1 -timeout=30m -v -run '^TestTheServiceIsAway(UnderLoad|WhileReceiving)$$' ./clients/go/webhook -outage.time=60s
+	$(call with,test) go test -race -count=1 -timeout=30m -v -parallel=5 -run '^TestTheServiceIsAway(UnderLoad|WhileReceiving)$$' ./clients/go/webhook -outage.time=60s
 
 .PHONY: fuzz
 fuzz: ## Fuzz each decoder for FUZZ_TIME, 30s (FUZZ_KEEP=1: keep what is interesting)

@@ -126,7 +126,7 @@ func (x storm) through(t *testing.T, o *outage, dir, mode string) (ids []string)
 		sending.Go(func() {
 			for k := 0; k < x.each || away.Load(); k++ {
 				if k >= x.each {
-					time.Sleep(50 * time.Millisecond) // its pace in a long outage
+					time.Sleep(200 * time.Millisecond) // its pace in a long outage
 				}
 				id := fmt.Sprintf("evt_%d_%d", i, k)
 				sent[i] = append(sent[i], id)

@@ -52,7 +52,7 @@ func drainBy(t testing.TB, client *idemsvc.Client, consumer string, n, concurren
 	t.Helper()
 	bodies = map[string]string{}
 	var mu sync.Mutex
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute+3**awayFlag)
 	defer stop()
 	w := client.Worker(func(_ context.Context, c *idemsvc.Claim) error {
 		mu.Lock()
