@@ -256,8 +256,8 @@ func (c *newEffectCols) add(cmd int64, w *idem.EffectWrite) {
 }
 
 func (c *newEffectCols) values(v map[string]any) {
-	v["if"], v["if_id"], v["if_namespace"], v["if_consumer"], v["if_key_event"] = c.numbers, c.id, c.namespace, c.consumer, c.keyEvent
-	v["if_key"], v["if_event"], v["if_detail"], v["if_result"] = c.key, c.event, c.detail, c.result
+	v["nf"], v["nf_id"], v["nf_namespace"], v["nf_consumer"], v["nf_key_event"] = c.numbers, c.id, c.namespace, c.consumer, c.keyEvent
+	v["nf_key"], v["nf_event"], v["nf_detail"], v["nf_result"] = c.key, c.event, c.detail, c.result
 }
 
 type attemptCols struct {

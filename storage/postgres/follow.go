@@ -75,7 +75,6 @@ type following struct {
 	patient  bool   // it makes room for others while it writes
 	old, new string // snapshots
 	entries  []journaled
-	ours     bool // the cursor was where it had been read
 }
 
 // found is one block of the journal.

@@ -26,48 +26,47 @@ func (f *following) write(ctx context.Context) error {
 	listed, some := open.id, open.some
 	for f.patient && len(looked.id)+len(open.id) > sliceRows {
 		began := time.Now()
-		b := f.batch(sqlFollowHold, f.old)
-		n := min(len(looked.id), sliceRows)
-		looked.take(n).queue(b)
-		open.take(min(len(open.id), sliceRows-n)).queue(b)
-		if err := f.send(ctx, b); err != nil {
+		err := f.behind(ctx, sqlFollowHold, []any{f.old}, func(b *pgx.Batch) {
+			n := min(len(looked.id), sliceRows)
+			looked.take(n).queue(b)
+			open.take(min(len(open.id), sliceRows-n)).queue(b)
+		})
+		if err != nil {
 			return err
 		}
 		pause(ctx, time.Since(began))
 	}
-	b := f.batch(sqlFollowMove, f.old, f.new)
-	looked.queue(b)
-	over.queue(b)
-	open.queue(b)
-	lanes, freed := f.lanes()
-	if len(lanes) > 0 {
-		b.Queue(sqlFollowLanes, lanes, freed).Exec(nothing)
-	}
-	if len(lanes) > 0 || some {
-		b.Queue(sqlFollowNotify, listed, lanes).Exec(nothing)
-	}
-	return f.send(ctx, b)
+	return f.behind(ctx, sqlFollowMove, []any{f.old, f.new}, func(b *pgx.Batch) {
+		looked.queue(b)
+		over.queue(b)
+		open.queue(b)
+		lanes, freed := f.lanes()
+		if len(lanes) > 0 {
+			b.Queue(sqlFollowLanes, lanes, freed).Exec(nothing)
+		}
+		if len(lanes) > 0 || some {
+			b.Queue(sqlFollowNotify, listed, lanes).Exec(nothing)
+		}
+	})
 }
 
-// batch begins with a statement about the cursor, on which all others depend.
-func (f *following) batch(cursor string, args ...any) *pgx.Batch {
-	f.ours = false
+// behind writes behind a statement about the cursor, which finds it only where it was read: all
+// others write nothing if it does not.
+func (f *following) behind(ctx context.Context, cursor string, args []any, write func(*pgx.Batch)) error {
+	ours := false
 	b := &pgx.Batch{}
 	f.s.settings(b)
 	b.Queue(cursor, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
-			f.ours = true
+			ours = true
 		}
 		return rows.Err()
 	})
-	return b
-}
-
-func (f *following) send(ctx context.Context, b *pgx.Batch) error {
+	write(b)
 	if err := f.s.send(ctx, b); err != nil {
 		return err
 	}
-	if !f.ours {
+	if !ours {
 		return errOvertaken
 	}
 	return nil

@@ -16,11 +16,11 @@ const (
 	partEffect                      // uf
 	partAttempt                     // aa
 	partMember                      // mm
-	partNewEffect                   // if
+	partNewEffect                   // nf: new ones
 	allParts      = partUpdate | partInsert | partResource | partEffect | partAttempt | partMember | partNewEffect
 )
 
-var partNames = map[string]parts{"ue": partUpdate, "ie": partInsert, "ur": partResource, "uf": partEffect, "aa": partAttempt, "mm": partMember, "if": partNewEffect}
+var partNames = map[string]parts{"ue": partUpdate, "ie": partInsert, "ur": partResource, "uf": partEffect, "aa": partAttempt, "mm": partMember, "nf": partNewEffect}
 
 // applied is one form of apply.sql: its text, and its parameters in their order.
 type applied struct {

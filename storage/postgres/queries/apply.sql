@@ -113,17 +113,17 @@ WITH env AS MATERIALIZED (
     SELECT ok.* FROM ok
 )
 --]
---[if
+--[nf
 , nf AS MATERIALIZED (
-    SELECT t.*, (t.n - 1) * 6 AS o, (:if::bigint[])[(t.n - 1) * 6 + 1] AS cmd
-    FROM unnest(:if_id::uuid[], :if_namespace::text[], :if_consumer::text[], :if_key_event::uuid[], :if_key::text[], :if_event::uuid[], :if_detail::bytea[],
-        :if_result::bytea[]) WITH ORDINALITY AS t(id, namespace, consumer, key_event, key, event, detail, result, n)
+    SELECT t.*, (t.n - 1) * 6 AS o, (:nf::bigint[])[(t.n - 1) * 6 + 1] AS cmd
+    FROM unnest(:nf_id::uuid[], :nf_namespace::text[], :nf_consumer::text[], :nf_key_event::uuid[], :nf_key::text[], :nf_event::uuid[], :nf_detail::bytea[],
+        :nf_result::bytea[]) WITH ORDINALITY AS t(id, namespace, consumer, key_event, key, event, detail, result, n)
 ), new AS (
     INSERT INTO idemsvc.effect AS f (bucket, id, namespace, scope, consumer, key_event, key, version, state, event, fence, lease_until, since, bytes, detail, result)
-    SELECT get_byte(uuid_send(n.id), 0), n.id, n.namespace, (:if::bigint[])[n.o + 2]::smallint, n.consumer, n.key_event, n.key, 1,
-        (:if::bigint[])[n.o + 3]::smallint, n.event, (:if::bigint[])[n.o + 4],
-        CASE WHEN (:if::bigint[])[n.o + 5] >= 0 THEN m.at + (:if::bigint[])[n.o + 5] * interval '1 microsecond' END, m.at,
-        (:if::bigint[])[n.o + 6]::integer, n.detail, n.result
+    SELECT get_byte(uuid_send(n.id), 0), n.id, n.namespace, (:nf::bigint[])[n.o + 2]::smallint, n.consumer, n.key_event, n.key, 1,
+        (:nf::bigint[])[n.o + 3]::smallint, n.event, (:nf::bigint[])[n.o + 4],
+        CASE WHEN (:nf::bigint[])[n.o + 5] >= 0 THEN m.at + (:nf::bigint[])[n.o + 5] * interval '1 microsecond' END, m.at,
+        (:nf::bigint[])[n.o + 6]::integer, n.detail, n.result
     FROM moment m, nf n JOIN led USING (cmd)
     ORDER BY n.id
     ON CONFLICT DO NOTHING
@@ -134,7 +134,7 @@ WITH env AS MATERIALIZED (
     SELECT led.* FROM led JOIN nf USING (cmd) JOIN new USING (id)
 )
 --]
---[no if
+--[no nf
 , done AS MATERIALIZED (
     SELECT led.* FROM led
 )
