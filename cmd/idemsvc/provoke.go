@@ -8,14 +8,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/idemsvc/idemsvc/internal/provoke"
 )
 
 func (c *cli) provokeCommands() []command {
 	return []command{{
-		name: "provoke", brief: "Send a webhook receiver on this machine what providers send on bad days",
-		about:   "Delivers validly signed webhooks of a provider twice, at once, shuffled and over connections that are cut before the answer, and a forged one, and says of each case whether the answers were right and what they were. It sees answers only: whether the work was done twice is for you to look at. Loopback URLs only. Ends with code 1 if a case failed.",
+		name: "provoke", args: "[-- COMMAND [ARGUMENT]...]", brief: "Send a webhook receiver on this machine what providers send on bad days",
+		about:   "Delivers validly signed webhooks of a provider twice, at once, shuffled, over connections that are cut before the answer and behind a gateway that turns 200 into 502, and a forged one. If the receiver's own command follows, it is started, and killed and started again while it works, too; it must listen at the URL and keep what it starts in its process group. Says of each case whether the answers were right and what they were. It sees answers only: whether the work was done twice is for you to look at; its events have IDs that begin with «provoke-». Loopback URLs only. Ends with code 1 if a case failed.",
 		prepare: c.provoke,
 	}}
 }
@@ -28,49 +29,53 @@ func (c *cli) provoke() (settings, action) {
 		{flag: "provider", arg: "NAME", choices: provoke.Providers(), def: "stripe", set: text(&o.Provider), doc: "Provider to play."},
 		{flag: "secret", env: "IDEMSVC_PROVOKE_SECRET", arg: "SECRET", secret: true, set: text(&o.Secret), doc: "Secret that the receiver shares with the provider: one for tests, never a live one."},
 		{flag: "public-url", arg: "URL", set: text(&o.Public), doc: "URL that the receiver takes for the one the provider was given, where providers sign it (HubSpot, Square, Twilio). Empty: the receiver's."},
+		{flag: "patience", arg: "DURATION", def: provoke.DefaultPatience.String(), set: duration(&o.Patience, time.Second), doc: "How long the receiver may answer «not now» after it was killed: at least its lease."},
 		{flag: "json", set: toggle(&asJSON), doc: "Print the results as JSON."},
 	}
 	return s, func(ctx context.Context, args []string) error {
-		if err := noArguments(args); err != nil {
-			return err
-		}
+		o.Command = args
 		if err := o.Check(); err != nil {
 			return usageError{err}
 		}
 		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		results, err := provoke.Run(ctx, o)
-		if err != nil {
-			return err
+		p := provoked{c: c, asJSON: asJSON}
+		if err := provoke.Run(ctx, o, p.add); err != nil {
+			return errors.Join(p.err, err)
 		}
-		return c.provoked(results, asJSON)
+		return p.end()
 	}
 }
 
-// provoked prints how the cases went. One that failed is an error.
-func (c *cli) provoked(results []provoke.Result, asJSON bool) error {
-	failed := 0
-	for _, r := range results {
-		verdict := "pass"
-		if !r.Pass {
-			verdict = "FAIL"
-			failed++
-		}
-		if !asJSON {
-			if _, err := fmt.Fprintf(c.stdout, "%s  %s: %s\n", verdict, r.Case, r.Saw); err != nil {
-				return err
-			}
-		}
+// provoked prints how the cases went: for people as they end, for scripts together.
+type provoked struct {
+	c       *cli
+	asJSON  bool
+	results []provoke.Result
+	failed  bool
+	err     error // of printing
+}
+
+func (p *provoked) add(r provoke.Result) {
+	p.results = append(p.results, r)
+	verdict := "pass"
+	if !r.Pass {
+		verdict, p.failed = "FAIL", true
 	}
-	if asJSON {
-		if err := json.NewEncoder(c.stdout).Encode(struct {
+	if !p.asJSON && p.err == nil {
+		_, p.err = fmt.Fprintf(p.c.stdout, "%s  %s: %s\n", verdict, r.Case, r.Saw)
+	}
+}
+
+// end is the verdict: a case that failed is an error.
+func (p *provoked) end() error {
+	if p.asJSON {
+		p.err = json.NewEncoder(p.c.stdout).Encode(struct {
 			Results []provoke.Result `json:"results"`
-		}{results}); err != nil {
-			return err
-		}
+		}{p.results})
 	}
-	if failed > 0 {
+	if p.err == nil && p.failed {
 		return errors.New("the receiver answered wrongly, see above")
 	}
-	return nil
+	return p.err
 }

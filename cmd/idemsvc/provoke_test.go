@@ -14,7 +14,7 @@ func TestProvoke(t *testing.T) {
 	defer credulous.Close()
 	vars := map[string]string{"IDEMSVC_PROVOKE_SECRET": "secret"}
 	out := idemsvcRun(t, vars, "provoke", "--url", credulous.URL, "--provider", "github")
-	if out.code != exitFailed || strings.Count(out.stdout, "pass  ") != 4 || !strings.Contains(out.stdout, "FAIL  a forged delivery") || strings.Contains(out.stdout+out.stderr, "secret\n") {
+	if out.code != exitFailed || strings.Count(out.stdout, "pass  ") != 5 || !strings.Contains(out.stdout, "FAIL  a forged delivery") || strings.Contains(out.stdout+out.stderr, "secret\n") {
 		t.Errorf("%+v", out)
 	}
 	if out := idemsvcRun(t, vars, "provoke", "--url", credulous.URL, "--provider", "github", "--json"); !strings.Contains(out.stdout, `"pass":false`) {
@@ -24,7 +24,8 @@ func TestProvoke(t *testing.T) {
 		{"--url", "http://shop.example/hooks"},
 		{},
 		{"--url", credulous.URL, "--provider", "nobody"},
-		{"--url", credulous.URL, "more"},
+		{"--url", credulous.URL, "--", "/nowhere/receiver"},
+		{"--url", credulous.URL, "--patience", "-1s"},
 	} {
 		if out := idemsvcRun(t, vars, append([]string{"provoke"}, args...)...); out.code != exitUsage {
 			t.Errorf("%q: %+v", args, out)

@@ -2,7 +2,12 @@
 
 package childproc
 
-import "os/exec"
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
 
 // Account is the operating-system user that children run as: on this system
 // always the user that runs this process.
@@ -32,3 +37,11 @@ func (Account) CheckReach(string) error { return nil }
 
 // Detach makes cmd run in a process group of its own.
 func Detach(*exec.Cmd) {}
+
+// SignalGroup sends sig to the child. One that has exited is no error.
+func (p *Process) SignalGroup(sig syscall.Signal) error {
+	if err := p.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}

@@ -149,6 +149,15 @@ func (a Account) mayEnter(info fs.FileInfo) bool {
 // terminal do not reach.
 func Detach(cmd *exec.Cmd) { sysProcAttr(cmd).Setpgid = true }
 
+// SignalGroup sends sig to the child and to whatever else of its process group is left,
+// also after the child has exited. A group of which nothing is left is no error.
+func (p *Process) SignalGroup(sig syscall.Signal) error {
+	if err := syscall.Kill(-p.PID(), sig); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
 func sysProcAttr(cmd *exec.Cmd) *syscall.SysProcAttr {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

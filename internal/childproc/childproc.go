@@ -1,7 +1,8 @@
 // Package childproc starts helper servers, such as a development PostgreSQL,
-// as children of this process. A child never runs as root, has a process
-// group of its own so that a terminal's interrupt reaches only the parent, and
-// on Linux is signalled when the parent dies, however it dies.
+// as children of this process. A child has a process group of its own so that
+// a terminal's interrupt reaches only the parent, and on Linux is signalled
+// when the parent dies, however it dies. One that an [Account] was applied to
+// never runs as root.
 package childproc
 
 import (

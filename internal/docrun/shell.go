@@ -50,7 +50,7 @@ func (s Shell) Run(ctx context.Context, steps []Step) (printed []string, err err
 	}
 	<-process.Done()
 	if err = process.Err(); err != nil {
-		_ = syscall.Kill(-process.PID(), syscall.SIGKILL)
+		_ = process.SignalGroup(syscall.SIGKILL)
 	}
 	parts := strings.Split(out.String(), "\n"+stepMark+"\n")
 	return parts[1:], err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,32 @@ import (
 	"github.com/idemsvc/idemsvc/internal/provoke"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(asReceiver); kind != "" {
+		receive(kind)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// run provokes and returns how the cases went, by name.
+func run(t *testing.T, o provoke.Options) []provoke.Result {
+	t.Helper()
+	var results []provoke.Result
+	if err := provoke.Run(t.Context(), o, func(r provoke.Result) { results = append(results, r) }); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// failed are the cases that did not pass.
+func failed(results []provoke.Result) (names []string) {
+	for _, r := range results {
+		if !r.Pass {
+			names = append(names, r.Case)
+		}
+	}
+	return names
+}
 
 // The middleware passes, for every provider that can be played, and works once on each
 // event.
@@ -50,16 +76,11 @@ func TestTheMiddlewarePasses(t *testing.T) {
 				server.Close()
 				_ = h.Close()
 			}()
-			results, err := provoke.Run(t.Context(), provoke.Options{URL: server.URL, Provider: name, Secret: secret, Public: public})
-			if err != nil || len(results) != 5 {
-				t.Fatalf("%v %v", results, err)
+			results := run(t, provoke.Options{URL: server.URL, Provider: name, Secret: secret, Public: public})
+			if len(results) != 6 || len(failed(results)) > 0 {
+				t.Error(results)
 			}
-			for _, r := range results {
-				if !r.Pass {
-					t.Errorf("%s: %s", r.Case, r.Saw)
-				}
-			}
-			if len(works) != 14 {
+			if len(works) != 15 {
 				t.Errorf("%d events were worked on", len(works))
 			}
 			for id, n := range works {
@@ -71,43 +92,75 @@ func TestTheMiddlewarePasses(t *testing.T) {
 	}
 }
 
-// A receiver that takes everything for genuine, or answers duplicates with an error, does
-// not pass.
+// A receiver fails in just the cases that it is not up to.
 func TestABadReceiverFails(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	seen := map[string]bool{}
+	const (
+		same, atOnce, shuffled, cut = "a new event, then the same again", "8 copies at once", "10 events, each twice, shuffled", "a connection that is cut before the answer"
+		gateway, forged             = "a gateway that turns 200 into 502", "a forged delivery before the genuine one"
+	)
 	for name, c := range map[string]struct {
-		handler http.HandlerFunc
-		fails   int
+		answer func(id string, times int) int
+		fails  []string
 	}{
-		"it believes everybody": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }, 1},
-		"duplicates are errors": {func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			if id := r.Header.Get("X-GitHub-Delivery"); seen[id] {
-				w.WriteHeader(http.StatusBadRequest)
-			} else {
-				seen[id] = true
-			}
-		}, 5},
+		"it believes everybody": {func(string, int) int { return http.StatusOK }, []string{forged}},
+		"duplicates are errors": {func(_ string, times int) int {
+			return map[bool]int{true: http.StatusOK, false: http.StatusBadRequest}[times == 1]
+		}, []string{same, atOnce, shuffled, cut, gateway, forged}},
+		"duplicates have another 2xx": {func(_ string, times int) int {
+			return map[bool]int{true: http.StatusOK, false: http.StatusAccepted}[times == 1]
+		}, []string{same, gateway, forged}},
+		"the third is an error": {func(_ string, times int) int {
+			return map[bool]int{true: http.StatusOK, false: http.StatusGone}[times < 3]
+		}, []string{atOnce, gateway, forged}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewServer(c.handler)
+			var mu sync.Mutex
+			seen := map[string]int{}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				id := r.Header.Get("X-GitHub-Delivery")
+				seen[id]++
+				w.WriteHeader(c.answer(id, seen[id]))
+			}))
 			defer server.Close()
-			results, err := provoke.Run(t.Context(), provoke.Options{URL: server.URL, Provider: "github", Secret: "secret"})
-			if err != nil {
-				t.Fatal(err)
+			results := run(t, provoke.Options{URL: server.URL, Provider: "github", Secret: "secret"})
+			// Whether what was hung up on arrived is for the network to say.
+			without := func(names []string) string { return strings.ReplaceAll(strings.Join(names, "\n"), cut+"\n", "") }
+			if without(failed(results)) != without(c.fails) {
+				t.Errorf("%q failed: %v", failed(results), results)
 			}
-			failed := 0
-			for _, r := range results {
-				if !r.Pass {
-					failed++
+		})
+	}
+}
+
+// A provider's later tries look as they do.
+func TestRetriesAreMarked(t *testing.T) {
+	t.Parallel()
+	for name, marks := range map[string]func(*webhook.Request) string{
+		"slack": func(r *webhook.Request) string {
+			return r.Header.Get("X-Slack-Retry-Num") + r.Header.Get("X-Slack-Retry-Reason")
+		},
+		"bitbucket": func(r *webhook.Request) string { return r.Header.Get("X-Attempt-Number") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			seen := map[string]bool{}
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[marks(&webhook.Request{Header: r.Header})] = true
+			}))
+			defer server.Close()
+			run(t, provoke.Options{URL: server.URL, Provider: name, Secret: "secret"})
+			want := map[string][]string{"slack": {"", "1http_error", "3http_error"}, "bitbucket": {"1", "2", "4"}}[name]
+			for _, w := range want {
+				if !seen[w] {
+					t.Errorf("no delivery was marked %q: %v", w, seen)
 				}
-			}
-			if failed < c.fails-1 || failed == 0 || failed > c.fails {
-				t.Errorf("%d cases failed: %v", failed, results)
 			}
 		})
 	}
@@ -124,12 +177,14 @@ func TestOnlyThisMachine(t *testing.T) {
 		{URL: "", Provider: "stripe", Secret: "s"},
 		{URL: "http://127.0.0.1:1", Provider: "nobody", Secret: "s"},
 		{URL: "http://127.0.0.1:1", Provider: "stripe", Secret: ""},
+		{URL: "http://127.0.0.1:1", Provider: "stripe", Secret: "s", Command: []string{"/nowhere/receiver"}},
+		{URL: "http://127.0.0.1:1", Provider: "stripe", Secret: "s", Patience: -1},
 	} {
 		if err := o.Check(); err == nil {
 			t.Errorf("%+v can be used", o)
 		}
 	}
-	if _, err := provoke.Run(t.Context(), provoke.Options{URL: "http://127.0.0.1:1", Provider: "stripe", Secret: "s"}); err == nil {
+	if err := provoke.Run(t.Context(), provoke.Options{URL: "http://127.0.0.1:1", Provider: "stripe", Secret: "s"}, func(provoke.Result) {}); err == nil {
 		t.Error("nobody was reached, and it is no error")
 	}
 }

@@ -3,20 +3,21 @@ package provoke
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/idemsvc/idemsvc/clients/go/webhook"
 )
 
 // shape is what a provider's delivery looks like. {id} stands for the event's ID, {now}
-// for the time in seconds and {ms} for it in milliseconds.
+// for its time in seconds and {ms} for that in milliseconds, {try} for how many deliveries
+// of it there were with this one, {retry} for how many before this one, and {sent} for
+// this one's time in milliseconds.
 type shape struct {
 	make   func(secrets ...string) *webhook.Provider
 	byURL  func(url string, secrets ...string) *webhook.Provider // for those that sign the URL
 	other  string                                                // a secret of the right form that is not the receiver's
 	header map[string]string
+	again  map[string]string // headers of all deliveries but the first
 	body   string
 }
 
@@ -32,10 +33,6 @@ func (s *shape) otherSecret() string {
 		return s.other
 	}
 	return "a secret that nobody has"
-}
-
-func fill(text, id string, now time.Time) string {
-	return strings.NewReplacer("{id}", id, "{now}", strconv.FormatInt(now.Unix(), 10), "{ms}", strconv.FormatInt(now.UnixMilli(), 10)).Replace(text)
 }
 
 // Provider is one that can be played, with its secret. The URL is the one that it was
@@ -67,26 +64,32 @@ var shapes = map[string]shape{
 		make: webhook.Shopify, header: map[string]string{"X-Shopify-Event-Id": "{id}", "X-Shopify-Topic": "orders/paid", "X-Shopify-Shop-Domain": "provoke.myshopify.com"},
 		body: `{"id":1,"admin_graphql_api_id":"gid://shopify/Order/1"}`,
 	},
-	"slack": {make: webhook.Slack, body: `{"type":"event_callback","event_id":"{id}","event_time":{now},"event":{"type":"message","channel":"C1","ts":"{now}.000100","event_ts":"{now}.000100"}}`},
+	"slack": {
+		make: webhook.Slack, again: map[string]string{"X-Slack-Retry-Num": "{retry}", "X-Slack-Retry-Reason": "http_error"},
+		body: `{"type":"event_callback","event_id":"{id}","event_time":{now},"event":{"type":"message","channel":"C1","ts":"{now}.000100","event_ts":"{now}.000100"}}`,
+	},
 	"hubspot": {
 		byURL: webhook.HubSpot,
-		body:  `[{"eventId":"{id}","subscriptionId":1,"portalId":1,"occurredAt":{ms},"subscriptionType":"contact.creation","attemptNumber":0,"objectId":1}]`,
+		body:  `[{"eventId":"{id}","subscriptionId":1,"portalId":1,"occurredAt":{ms},"subscriptionType":"contact.creation","attemptNumber":{retry},"objectId":1}]`,
 	},
 	"twilio": {
 		byURL: webhook.Twilio, header: map[string]string{"I-Twilio-Idempotency-Token": "{id}", "Content-Type": "application/x-www-form-urlencoded"},
 		body: `MessageSid={id}&MessageStatus=sent`,
 	},
-	"square":    {byURL: webhook.Square, body: `{"event_id":"{id}","type":"payment.updated","data":{"type":"payment","id":"1"}}`},
-	"gitlab":    {make: webhook.GitLab, header: map[string]string{"Idempotency-Key": "{id}", "X-Gitlab-Event": "Push Hook"}, body: `{"object_kind":"push","project_id":1}`},
-	"bitbucket": {make: webhook.Bitbucket, header: map[string]string{"X-Hook-UUID": "h", "X-Request-UUID": "{id}", "X-Event-Key": "repo:push"}, body: `{"repository":{"uuid":"r"}}`},
-	"zendesk":   {make: webhook.Zendesk, body: `{"id":"{id}","type":"zen:event-type:ticket.created","subject":"zen:ticket:1"}`},
-	"intercom":  {make: webhook.Intercom, body: `{"id":"{id}","topic":"contact.created","created_at":{now},"data":{"item":{"type":"contact","id":"1"}}}`},
-	"paddle":    {make: webhook.Paddle, body: `{"event_id":"{id}","event_type":"transaction.paid","data":{"id":"txn_1"},"notification_id":"n"}`},
+	"square": {byURL: webhook.Square, body: `{"event_id":"{id}","type":"payment.updated","data":{"type":"payment","id":"1"}}`},
+	"gitlab": {make: webhook.GitLab, header: map[string]string{"Idempotency-Key": "{id}", "X-Gitlab-Event": "Push Hook"}, body: `{"object_kind":"push","project_id":1}`},
+	"bitbucket": {
+		make: webhook.Bitbucket, header: map[string]string{"X-Hook-UUID": "h", "X-Request-UUID": "{id}", "X-Event-Key": "repo:push", "X-Attempt-Number": "{try}"},
+		body: `{"repository":{"uuid":"r"}}`,
+	},
+	"zendesk":  {make: webhook.Zendesk, body: `{"id":"{id}","type":"zen:event-type:ticket.created","subject":"zen:ticket:1"}`},
+	"intercom": {make: webhook.Intercom, body: `{"id":"{id}","topic":"contact.created","created_at":{now},"delivery_attempts":{try},"data":{"item":{"type":"contact","id":"1"}}}`},
+	"paddle":   {make: webhook.Paddle, body: `{"event_id":"{id}","event_type":"transaction.paid","data":{"id":"txn_1"},"notification_id":"n"}`},
 	"meta": {
 		make: func(secrets ...string) *webhook.Provider { return webhook.Meta("", secrets...) },
 		body: `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{"messages":[{"id":"{id}","timestamp":"{now}"}]}}]}]}`,
 	},
-	"linear":            {make: webhook.Linear, header: map[string]string{"Linear-Delivery": "{id}"}, body: `{"action":"create","type":"Issue","data":{"id":"1"},"webhookTimestamp":{ms}}`},
+	"linear":            {make: webhook.Linear, header: map[string]string{"Linear-Delivery": "{id}"}, body: `{"action":"create","type":"Issue","data":{"id":"1"},"webhookTimestamp":{sent}}`},
 	"typeform":          {make: webhook.Typeform, body: `{"event_id":"{id}","event_type":"form_response","form_response":{"form_id":"f","token":"t"}}`},
 	"standard-webhooks": standard(webhook.StandardWebhooks),
 	"svix":              standard(webhook.Svix),

@@ -33,7 +33,7 @@ func TestTheCommandsOfTheIngressGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := docrun.Steps(blocksOf(t, page))
-	if len(steps) != 3 {
+	if len(steps) != 4 {
 		t.Fatalf("%d steps were found", len(steps))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
