@@ -107,5 +107,17 @@ var shapes = map[string]shape{
 		make: webhook.Midtrans,
 		body: `{"transaction_id":"{id}","transaction_status":"settlement","status_code":"200","fraud_status":"accept","order_id":"o","gross_amount":"1.00","payment_type":"qris","signature_key":"{signature}"}`,
 	},
+	"adyen-platform": {make: webhook.AdyenPlatform, other: otherHex, body: `{"type":"balancePlatform.transfer.created","data":{"id":"{id}","status":"received","sequenceNumber":1}}`},
+	"cloudevents": {
+		make: func(secrets ...string) *webhook.Provider {
+			return webhook.CloudEventsFrom(webhook.CloudEventsConfig{Tokens: secrets})
+		},
+		header: map[string]string{"Content-Type": "application/cloudevents+json"},
+		body:   `{"specversion":"1.0","id":"{id}","source":"/provoke","type":"provoke.happened","data":{}}`,
+	},
+	"gitlab-signed": {
+		make: webhook.GitLabSigned, other: otherWhsec, header: map[string]string{"webhook-id": "{id}", "Idempotency-Key": "{id}", "X-Gitlab-Event": "Push Hook"},
+		body: `{"object_kind":"push","project_id":1}`,
+	},
 	"xendit": {make: webhook.Xendit, body: `{"event":"payment.capture","data":{"payment_id":"{id}","status":"SUCCEEDED"}}`},
 }
