@@ -36,14 +36,14 @@ func (c *core) report(ctx context.Context, cmd idem.Command, a idem.Answer, txID
 	if !told && c.tracer == nil && c.meters == nil {
 		return
 	}
-	d := describe(cmd, a)
-	c.meters.answered(ctx, &d, cmd, a)
+	span, d := trace.SpanFromContext(ctx), describe(cmd, a)
+	c.meters.answered(exemplarContext(ctx, span), &d, cmd, a)
 	if c.tracer != nil {
-		c.told(ctx, &d, a, started)
+		c.told(ctx, span, &d, a, started)
 	}
 	if told {
 		var room [18]slog.Attr
-		logs.Write(ctx, c.log, slog.LevelInfo, d.call, d.fields(room[:0], trace.SpanFromContext(ctx), txID, time.Since(started))...)
+		logs.Write(ctx, c.log, slog.LevelInfo, d.call, d.fields(room[:0], span, txID, time.Since(started))...)
 	}
 }
 
@@ -65,7 +65,7 @@ func (c *core) reportRefusal(ctx context.Context, cmd idem.Command, err error, s
 	}
 	c.meters.found(&d)
 	if c.tracer != nil {
-		c.told(ctx, &d, nil, started)
+		c.told(ctx, trace.SpanFromContext(ctx), &d, nil, started)
 	}
 }
 

@@ -33,10 +33,7 @@ func (s *idempotency) carryOut(
 	ctx, more := commandParent(ctx, req.GetTraceparent())
 	ctx, span := s.startCall(ctx, method, more...)
 	var err error = &refusal{reason: pb.ErrorReason_ERROR_REASON_INTERNAL} // unless it is answered
-	defer func() {
-		endCall(span, err)
-		s.meters.called(ctx, method, roadSession, err, time.Since(started))
-	}()
+	defer func() { s.endCall(ctx, span, method, roadSession, err, started) }()
 	if err = s.command(ctx, req, resp, do); err != nil {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errStreamOver) {
 			err = errStreamOver

@@ -36,8 +36,7 @@ func (c *core) observeUnary(ctx context.Context, req any, info *grpc.UnaryServer
 	method := strings.TrimPrefix(info.FullMethod, "/")
 	ctx, span := c.startCall(withRemote(ctx, ""), method)
 	resp, err := next(ctx, req)
-	endCall(span, err)
-	c.meters.called(ctx, method, roadUnary, err, time.Since(started))
+	c.endCall(ctx, span, method, roadUnary, err, started)
 	return resp, err
 }
 
@@ -78,20 +77,33 @@ func spanOptions(method string) []trace.SpanStartOption {
 	}
 }
 
-// endCall ends the span of a call, if it has one.
-func endCall(span trace.Span, err error) {
-	if span == nil {
-		return
-	}
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String("rpc.response.status_code", codeName(err)))
-		switch codeOf(err) {
-		case codes.Unknown, codes.DeadlineExceeded, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
-			span.SetStatus(otelcodes.Error, codeName(err))
-		default:
+// endCall measures a call and ends its span, if it has one.
+func (c *core) endCall(ctx context.Context, span trace.Span, method, road string, err error, started time.Time) {
+	took := time.Since(started)
+	switch {
+	case span != nil:
+		if span.IsRecording() {
+			span.SetAttributes(attribute.String("rpc.response.status_code", codeName(err)))
+			switch codeOf(err) {
+			case codes.Unknown, codes.DeadlineExceeded, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
+				span.SetStatus(otelcodes.Error, codeName(err))
+			default:
+			}
 		}
+		span.End()
+	case c.tracer != nil: // it would have one if it were sampled
+		ctx = context.Background()
 	}
-	span.End()
+	c.meters.called(ctx, method, road, err, took)
+}
+
+// exemplarContext is the context to record a value under. To look for a sampled span in a
+// call's own takes as long as all else, so where there is none it is not looked through.
+func exemplarContext(ctx context.Context, span trace.Span) context.Context {
+	if span.SpanContext().IsSampled() {
+		return ctx
+	}
+	return context.Background()
 }
 
 // withRemote puts the caller's trace context into the context: the one given, else that of
@@ -141,8 +153,7 @@ func inItems(ctx context.Context) context.Context { return context.WithValue(ctx
 // told puts a decision on the call's span, or on one of its own below it for an item. What
 // must not be missed gets a span even where the call is not recorded: the sampler keeps it.
 // The answer is nil for a refusal.
-func (c *core) told(ctx context.Context, d *decision, a idem.Answer, started time.Time) {
-	span := trace.SpanFromContext(ctx)
+func (c *core) told(ctx context.Context, span trace.Span, d *decision, a idem.Answer, started time.Time) {
 	switch recorded := span.IsRecording(); {
 	case !recorded && len(d.anomalies) == 0:
 	case !recorded && !c.anomalies.Allow(time.Now()):

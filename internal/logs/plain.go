@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,17 +14,26 @@ import (
 
 // form is how a plain line is written.
 type form struct {
-	time, layout     string
+	time             string
+	fraction         string // layout of the part of a second
 	level, msg       string
 	key, equals, end string
 	quote            string // around texts
 	safe             [256]bool
+	second           atomic.Pointer[second] // of the line before
+}
+
+// second is a second as it is written.
+type second struct {
+	unix       int64
+	where      *time.Location
+	date, zone string
 }
 
 func formOf(json bool) *form {
-	f := &form{time: "time=", layout: "2006-01-02T15:04:05.000Z07:00", level: " level=", msg: " msg=", key: " ", equals: "=", end: "\n"}
+	f := &form{time: "time=", fraction: ".000", level: " level=", msg: " msg=", key: " ", equals: "=", end: "\n"}
 	if json {
-		f = &form{time: `{"time":"`, layout: time.RFC3339Nano, level: `","level":"`, msg: `","msg":"`, key: `,"`, equals: `":`, end: "}\n", quote: `"`}
+		f = &form{time: `{"time":"`, fraction: ".999999999", level: `","level":"`, msg: `","msg":"`, key: `,"`, equals: `":`, end: "}\n", quote: `"`}
 	}
 	for c := '!'; c <= '~'; c++ {
 		f.safe[c] = c != '"' && c != '\\' && c != '='
@@ -50,7 +60,7 @@ func (h *handler) plain(now time.Time, level slog.Level, msg string, attrs []slo
 }
 
 func (f *form) line(b []byte, now time.Time, level slog.Level, msg string, attrs []slog.Attr) (line []byte, ok bool) {
-	b = now.AppendFormat(append(b, f.time...), f.layout)
+	b = f.stamp(append(b, f.time...), now)
 	b = append(append(b, f.level...), level.String()...)
 	if !f.plain(msg) {
 		return b, false
@@ -82,6 +92,17 @@ func (f *form) line(b []byte, now time.Time, level slog.Level, msg string, attrs
 		}
 	}
 	return append(b, f.end...), true
+}
+
+// stamp writes the time. Most of it is that of the line before.
+func (f *form) stamp(b []byte, now time.Time) []byte {
+	s := f.second.Load()
+	if s == nil || s.unix != now.Unix() || s.where != now.Location() {
+		s = &second{now.Unix(), now.Location(), now.Format("2006-01-02T15:04:05"), now.Format("Z07:00")}
+		f.second.Store(s)
+	}
+	b = now.AppendFormat(append(b, s.date...), f.fraction)
+	return append(b, s.zone...)
 }
 
 // plain reports whether a text is written as it is. An empty one is not.
