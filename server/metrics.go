@@ -16,7 +16,7 @@ import (
 // meters count what the server decides and refuses. A nil one counts nothing.
 type meters struct {
 	events   *telemetry.Events
-	calls    *telemetry.Histogram
+	calls    map[string]*telemetry.HistogramPart // by method
 	refusals *telemetry.Counter
 	dropped  *telemetry.Counter // spans of anomalies that were one too many
 }
@@ -28,7 +28,11 @@ func newMeters(cfg *Config) (*meters, error) {
 	}
 	events, err := telemetry.NewEvents(cfg.MeterProvider)
 	i := &telemetry.Instruments{Meter: cfg.MeterProvider.Meter(telemetry.Scope)}
-	m := &meters{events: events, calls: i.Histogram(telemetry.Calls), refusals: i.Counter(telemetry.Refusals), dropped: i.Counter(telemetry.AnomalySpansDropped)}
+	m := &meters{events: events, calls: map[string]*telemetry.HistogramPart{}, refusals: i.Counter(telemetry.Refusals), dropped: i.Counter(telemetry.AnomalySpansDropped)}
+	calls := i.Histogram(telemetry.Calls)
+	for method := range callOptions() {
+		m.calls[method] = calls.Part("grpc", method, len(codeNames)*len(roadNames))
+	}
 	for _, x := range []struct {
 		metric *telemetry.Metric
 		value  func(storage.Stats) float64
@@ -60,16 +64,21 @@ func (m *meters) observeReadiness(cfg *Config, w *watcher) error {
 	return i.Err
 }
 
-// roads are the ways on which commands come.
+// road is a way on which commands come.
+type road int
+
 const (
-	roadUnary   = "unary"
-	roadSession = "session"
+	roadUnary road = iota
+	roadSession
 )
 
+var roadNames = [...]string{"unary", "session"}
+
 // called records how long a call took.
-func (m *meters) called(ctx context.Context, method, road string, err error, took time.Duration) {
+func (m *meters) called(ctx context.Context, method string, r road, err error, took time.Duration) {
 	if m != nil {
-		m.calls.Record(ctx, took.Seconds(), "grpc", method, codeName(err), road)
+		c := codeOf(err)
+		m.calls[method].Record(ctx, took.Seconds(), int(c)*len(roadNames)+int(r), codeText(c), roadNames[r])
 	}
 }
 
@@ -121,9 +130,11 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
-func codeName(err error) string {
-	if c := codeOf(err); int(c) < len(codeNames) {
+func codeName(err error) string { return codeText(codeOf(err)) }
+
+func codeText(c codes.Code) string {
+	if int(c) < len(codeNames) {
 		return codeNames[c]
 	}
-	return "UNKNOWN"
+	return codeNames[codes.Unknown]
 }

@@ -78,7 +78,7 @@ func spanOptions(method string) []trace.SpanStartOption {
 }
 
 // endCall measures a call and ends its span, if it has one.
-func (c *core) endCall(ctx context.Context, span trace.Span, method, road string, err error, started time.Time) {
+func (c *core) endCall(ctx context.Context, span trace.Span, method string, r road, err error, started time.Time) {
 	took := time.Since(started)
 	switch {
 	case span != nil:
@@ -94,7 +94,7 @@ func (c *core) endCall(ctx context.Context, span trace.Span, method, road string
 	case c.tracer != nil: // it would have one if it were sampled
 		ctx = context.Background()
 	}
-	c.meters.called(ctx, method, road, err, took)
+	c.meters.called(ctx, method, r, err, took)
 }
 
 // exemplarContext is the context to record a value under. To look for a sampled span in a

@@ -26,11 +26,20 @@ const (
 
 // Events counts what becomes of events. A nil one counts nothing.
 type Events struct {
-	consumers, sources Names
-
-	deliveries, claims, attempts, ended, anomalies, effects, checks *Counter
-	processing                                                      *Histogram
+	consumers *names[ofConsumer]
+	sources   *names[part[*sum]] // deliveries
+	anomalies *Counter
 }
+
+// ofConsumer is what is counted of a consumer.
+type ofConsumer struct {
+	namespace, name                          string
+	claims, attempts, ended, checks, effects part[*sum]
+	processing                               *HistogramPart
+}
+
+// enumerated is more than any of the contract's enumerations has values.
+const enumerated = 16
 
 // NewEvents makes the instruments; nil without a provider.
 func NewEvents(p metric.MeterProvider) (*Events, error) {
@@ -38,11 +47,23 @@ func NewEvents(p metric.MeterProvider) (*Events, error) {
 		return nil, nil
 	}
 	i := &Instruments{Meter: p.Meter(Scope)}
-	e := &Events{
-		deliveries: i.Counter(Deliveries), claims: i.Counter(Claims), attempts: i.Counter(Attempts), ended: i.Counter(Ended),
-		anomalies: i.Counter(Anomalies), effects: i.Counter(Effects), checks: i.Counter(Checks), processing: i.Histogram(Processing),
-	}
-	return e, i.Err
+	deliveries, claims, attempts, ended := i.Counter(Deliveries), i.Counter(Claims), i.Counter(Attempts), i.Counter(Ended)
+	checks, effects, processing := i.Counter(Checks), i.Counter(Effects), i.Histogram(Processing)
+	return &Events{
+		consumers: newNames(func(namespace, consumer string) *ofConsumer {
+			under := func(c *Counter, n int) part[*sum] { return partOf(&c.series, namespace, consumer, n) }
+			return &ofConsumer{
+				namespace: namespace, name: consumer,
+				claims: under(claims, enumerated), attempts: under(attempts, len(causeNames)), ended: under(ended, 2*enumerated),
+				checks: under(checks, enumerated), effects: under(effects, enumerated), processing: processing.Part(namespace, consumer, 1),
+			}
+		}),
+		sources: newNames(func(namespace, source string) *part[*sum] {
+			p := partOf(&deliveries.series, namespace, source, enumerated*enumerated)
+			return &p
+		}),
+		anomalies: i.Counter(Anomalies),
+	}, i.Err
 }
 
 // Answered counts an answered command. The namespace and consumer are those that the
@@ -51,54 +72,74 @@ func (e *Events) Answered(ctx context.Context, namespace, consumer string, cmd i
 	if e == nil {
 		return
 	}
-	namespace, consumer = e.consumers.Of(namespace, consumer)
+	of := e.consumers.of(namespace, consumer)
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
 		c, ok := cmd.(*idem.Claim)
 		if !ok {
 			return
 		}
-		e.claims.Add(1, namespace, consumer, a.Outcome.String())
+		of.claims.under(int(a.Outcome), a.Outcome.String(), "").n.Add(1)
 		if _, brought := idem.ArrivalOf(c); brought && !a.Reentered {
-			ns, source := e.sources.Of(c.Key.Namespace, c.Key.Source)
-			e.deliveries.Add(1, ns, source, c.Facts.Kind.String(), a.Disposition().String())
+			e.delivered(&c.Key.EventRef, c.Facts.Kind, a.Disposition())
 		}
 		if a.Granted {
-			e.attempts.Add(1, namespace, consumer, cause(c, a))
+			why := causeOf(c, a)
+			of.attempts.under(int(why), causeNames[why], "").n.Add(1)
 		}
 	case *idem.ReceiveAnswer:
 		if x, brought := idem.ArrivalOf(cmd); brought && !a.Repeated {
-			ns, source := e.sources.Of(x.Key.Namespace, x.Key.Source)
-			e.deliveries.Add(1, ns, source, x.Facts.Kind.String(), a.Disposition().String())
+			e.delivered(&x.Key.EventRef, x.Facts.Kind, a.Disposition())
 		}
 	case *idem.EndAnswer:
 		if a.Already {
 			return
 		}
-		e.ended.Add(1, namespace, consumer, a.State.String(), strconv.FormatBool(a.Late))
+		late := 0
+		if a.Late {
+			late = 1
+		}
+		of.ended.under(2*int(a.State)+late, a.State.String(), strconv.FormatBool(a.Late)).n.Add(1)
 		if a.State == idem.Processed && a.Event != nil {
-			e.processing.Record(ctx, max(a.Now.Sub(a.Event.CreatedAt), 0).Seconds(), namespace, consumer)
+			of.processing.Record(ctx, max(a.Now.Sub(a.Event.CreatedAt), 0).Seconds(), 0, "", "")
 		}
 	case *idem.CheckAnswer:
-		e.checks.Add(1, namespace, consumer, a.Verdict.String())
+		of.checks.under(int(a.Verdict), a.Verdict.String(), "").n.Add(1)
 	case *idem.EffectAnswer:
-		e.effects.Add(1, namespace, consumer, a.Verdict.String())
+		of.effects.under(int(a.Verdict), a.Verdict.String(), "").n.Add(1)
 	}
 }
 
+// delivered counts a delivery.
+func (e *Events) delivered(of *idem.EventRef, kind idem.DeliveryKind, became idem.Disposition) {
+	e.sources.of(of.Namespace, of.Source).under(enumerated*int(kind)+int(became), kind.String(), became.String()).n.Add(1)
+}
+
 // cause is why an attempt was made.
-func cause(c *idem.Claim, a *idem.ClaimAnswer) string {
+type cause int
+
+const (
+	causeFirst cause = iota
+	causeRedelivery
+	causeRetry
+	causeReclaim
+	causeReplay
+)
+
+var causeNames = [...]string{"first", "redelivery", "retry", "reclaim", "replay"}
+
+func causeOf(c *idem.Claim, a *idem.ClaimAnswer) cause {
 	switch {
 	case a.Event != nil && a.Event.IsReplay():
-		return "replay"
+		return causeReplay
 	case a.Fresh || a.Event == nil || a.Event.Total <= 1:
-		return "first"
+		return causeFirst
 	case a.PreviousEnd == idem.EndExpired:
-		return "reclaim"
+		return causeReclaim
 	case c.Acquisition.IsZero() && c.Facts.Kind <= idem.ProviderReplay:
-		return "redelivery"
+		return causeRedelivery
 	default:
-		return "retry"
+		return causeRetry
 	}
 }
 
@@ -119,8 +160,8 @@ func (e *Events) Anomaly(namespace, consumer, kind string) {
 	if e == nil {
 		return
 	}
-	namespace, consumer = e.consumers.Of(namespace, consumer)
-	e.anomalies.Add(1, namespace, consumer, kind)
+	of := e.consumers.of(namespace, consumer)
+	e.anomalies.Add(1, of.namespace, of.name, kind)
 }
 
 // AnomaliesOf are the findings in an answer; nil for nearly all.

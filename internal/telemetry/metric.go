@@ -116,9 +116,12 @@ func (c *Counter) tell(o metric.Observer, to metric.Int64Observable) {
 
 // Histogram records by labels. A nil one records nothing.
 type Histogram struct {
-	series[[]metric.RecordOption]
+	series[recordOptions]
 	to metric.Float64Histogram
 }
+
+// recordOptions are some labels, as OpenTelemetry wants them.
+type recordOptions []metric.RecordOption
 
 // Record records one value under the values of the labels, in the order of the definition.
 func (h *Histogram) Record(ctx context.Context, x float64, values ...string) {
@@ -151,9 +154,7 @@ func (i *Instruments) Counter(m *Metric) *Counter {
 func (i *Instruments) Histogram(m *Metric) *Histogram {
 	to, err := i.Meter.Float64Histogram(m.Name, metric.WithDescription(m.Text), metric.WithUnit(m.Unit), metric.WithExplicitBucketBoundaries(m.Buckets...))
 	i.failed(m, err)
-	return &Histogram{to: to, series: newSeries(m, func(s attribute.Set) []metric.RecordOption {
-		return []metric.RecordOption{metric.WithAttributeSet(s)}
-	})}
+	return &Histogram{to: to, series: newSeries(m, func(s attribute.Set) recordOptions { return recordOptions{metric.WithAttributeSet(s)} })}
 }
 
 // Observe tells one value of a metric, under the values of its labels.
@@ -184,45 +185,4 @@ func (i *Instruments) failed(m *Metric, err error) {
 	if err != nil && i.Err == nil {
 		i.Err = fmt.Errorf("make metric %s: %w", m.Name, err)
 	}
-}
-
-// Other stands for all names beyond the bound of a label.
-const Other = "_other"
-
-// maxNames bounds the names that a label tells apart. They come from callers, who must not
-// be able to fill the memory of whoever keeps metrics.
-const maxNames = 100
-
-// Names bounds the values of labels that callers choose: the first ones that come keep
-// their names, all later ones share [Other]. The zero value is ready.
-type Names struct {
-	mu    sync.RWMutex
-	known map[[2]string]struct{}
-}
-
-// Of is the pair itself, or a pair of [Other] when too many came before.
-func (n *Names) Of(a, b string) (string, string) {
-	key := [2]string{a, b}
-	n.mu.RLock()
-	_, ok := n.known[key]
-	full := len(n.known) >= maxNames
-	n.mu.RUnlock()
-	switch {
-	case ok:
-		return a, b
-	case full:
-		return Other, Other
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.known == nil {
-		n.known = map[[2]string]struct{}{}
-	}
-	if len(n.known) >= maxNames {
-		if _, ok := n.known[key]; !ok {
-			return Other, Other
-		}
-	}
-	n.known[key] = struct{}{}
-	return a, b
 }

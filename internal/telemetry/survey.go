@@ -82,19 +82,22 @@ func (s *survey) heard() (list []storage.Backlog, lag, age time.Duration, ok boo
 }
 
 func (s *survey) observe(i *Instruments) {
-	names := &Names{}
+	type pair struct{ namespace, consumer string }
+	bounded := newNames(func(namespace, consumer string) *pair { return &pair{namespace, consumer} })
 	each := func(m *Metric, value func(*storage.Backlog) float64, sum bool, byState bool) {
 		i.Observe(m, func(tell Observe) {
 			list, _, _, ok := s.heard()
 			if !ok {
 				return
 			}
-			type series struct{ namespace, consumer, state string }
+			type series struct {
+				pair
+				state string
+			}
 			values := map[series]float64{}
 			for n := range list {
 				b := &list[n]
-				var k series
-				k.namespace, k.consumer = names.Of(b.Namespace, b.Consumer)
+				k := series{pair: *bounded.of(b.Namespace, b.Consumer)}
 				if byState {
 					k.state = b.State.String()
 				}

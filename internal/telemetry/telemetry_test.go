@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -175,6 +176,94 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
+// Whatever the values of the labels, each combination is counted by itself, the known ones
+// like those that a newer contract may add.
+func TestEachCombinationIsCountedByItself(t *testing.T) {
+	t.Parallel()
+	reader := sdkmetric.NewManualReader()
+	e, err := NewEvents(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{}
+	count := func(n int64, metric *Metric, values ...string) {
+		want[fmt.Sprint(metric.Name, append([]string{"ns"}, values...))] += n
+	}
+	end := &idem.Event{CreatedAt: 1}
+	for range 3 {
+		for who := range 3 {
+			name := fmt.Sprint("c", who)
+			key := idem.EventKey{EventRef: idem.EventRef{Namespace: "ns", Source: name, EventID: "e"}, Consumer: name}
+			for o := range idem.Outcome(20) {
+				a := &idem.ClaimAnswer{Outcome: o, Reentered: true}
+				e.Answered(t.Context(), "ns", name, &idem.Claim{Key: key}, a)
+				count(1, Claims, name, o.String())
+			}
+			for k := range idem.DeliveryKind(18) {
+				c := &idem.Claim{Key: key, Facts: idem.Facts{Kind: k}}
+				for _, o := range []idem.Outcome{idem.OutcomeRejected, idem.OutcomeLoopBlocked, idem.OutcomeStale, idem.OutcomeSelfOriginated} {
+					a := &idem.ClaimAnswer{Outcome: o}
+					e.Answered(t.Context(), "ns", name, c, a)
+					count(1, Claims, name, o.String())
+					count(1, Deliveries, name, k.String(), a.Disposition().String())
+				}
+			}
+			for s := range idem.State(20) {
+				for _, late := range []bool{false, true} {
+					e.Answered(t.Context(), "ns", name, &idem.Complete{}, &idem.EndAnswer{State: s, Late: late, Event: end})
+					count(1, Ended, name, s.String(), fmt.Sprint(late))
+				}
+			}
+			count(2, Processing, name)
+			for v := range idem.Verdict(20) {
+				e.Answered(t.Context(), "ns", name, &idem.Check{}, &idem.CheckAnswer{Verdict: v})
+				count(1, Checks, name, v.String())
+			}
+			for v := range idem.EffectVerdict(20) {
+				e.Answered(t.Context(), "ns", name, &idem.BeginEffect{}, &idem.EffectAnswer{Verdict: v})
+				count(1, Effects, name, v.String())
+			}
+		}
+	}
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	byName := map[string]*Metric{}
+	for _, m := range All() {
+		byName[m.Name] = m
+	}
+	add := func(name string, attrs attribute.Set, n int64) {
+		var values []string
+		for _, l := range byName[name].Labels {
+			v, _ := attrs.Value(attribute.Key(l.Key))
+			values = append(values, v.AsString())
+		}
+		got[fmt.Sprint(name, values)] += n
+	}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		switch data := m.Data.(type) {
+		case metricdata.Sum[int64]:
+			for _, p := range data.DataPoints {
+				add(m.Name, p.Attributes, p.Value)
+			}
+		case metricdata.Histogram[float64]:
+			for _, p := range data.DataPoints {
+				add(m.Name, p.Attributes, int64(p.Count)) //nolint:gosec // small
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		for k, n := range want {
+			if got[k] != n {
+				t.Errorf("%s is %d, want %d", k, got[k], n)
+			}
+		}
+		t.Errorf("%d series, want %d", len(got), len(want))
+	}
+}
+
 // The table is sound: names, units and labels by convention, each once.
 func TestTheTableOfMetrics(t *testing.T) {
 	t.Parallel()
@@ -237,7 +326,7 @@ func TestCauses(t *testing.T) {
 		"reclaim":    {idem.ProviderRetry, idem.ClaimAnswer{Event: later, PreviousEnd: idem.EndExpired}},
 		"replay":     {idem.ProviderRetry, idem.ClaimAnswer{Event: &idem.Event{Total: 3, Replay: true}}},
 	} {
-		if got := cause(&idem.Claim{Facts: idem.Facts{Kind: x.kind}}, &x.a); got != want {
+		if got := causeNames[causeOf(&idem.Claim{Facts: idem.Facts{Kind: x.kind}}, &x.a)]; got != want {
 			t.Errorf("%s: %s", want, got)
 		}
 	}
