@@ -19,7 +19,9 @@ import (
 type decision struct {
 	call     string
 	key      idem.EventKey // as far as it is known
-	facts    idem.Facts
+	facts    *idem.Facts   // the record's, else the delivery's
+	request  string        // the delivery's, else the first one's
+	delivery int32         // the sender's count of it
 	resource string
 	attempt  int32
 	state    idem.State
@@ -69,14 +71,19 @@ func (c *core) reportRefusal(ctx context.Context, cmd idem.Command, err error, s
 	}
 }
 
+// noFacts are those of what is about no delivery.
+var noFacts idem.Facts
+
 // describe gathers what a command and its answer tell.
 func describe(cmd idem.Command, a idem.Answer) decision {
-	d := decision{call: callName(cmd), anomalies: telemetry.AnomaliesOf(a)}
+	d := decision{call: callName(cmd), facts: &noFacts, anomalies: telemetry.AnomaliesOf(a)}
 	switch c := cmd.(type) {
 	case *idem.Claim:
-		d.key, d.facts = c.Key, c.Facts
+		d.key = c.Key
+		d.says(&c.Facts)
 	case *idem.Receive:
-		d.key, d.facts = c.Key, c.Facts
+		d.key = c.Key
+		d.says(&c.Facts)
 	case *idem.Check:
 		d.key.Namespace, d.key.Consumer = c.Ordering.Resource.Namespace, c.Ordering.Resource.Consumer
 		d.resource = c.Ordering.Resource.Type + "/" + c.Ordering.Resource.Name
@@ -92,15 +99,15 @@ func describe(cmd idem.Command, a idem.Answer) decision {
 	switch a := a.(type) {
 	case *idem.ClaimAnswer:
 		d.outcome = a.Outcome.String()
-		d.about(a.Event, d.facts)
+		d.about(a.Event)
 	case *idem.ReceiveAnswer:
 		d.outcome = a.Outcome.String()
-		d.about(a.Event, d.facts)
+		d.about(a.Event)
 	case *idem.EndAnswer:
-		d.about(a.Event, idem.Facts{})
+		d.about(a.Event)
 		d.outcome = a.State.String()
 	case *idem.ExtendAnswer:
-		d.about(a.Event, idem.Facts{})
+		d.about(a.Event)
 		d.outcome = "EXTENDED"
 	case *idem.CheckAnswer:
 		d.outcome = a.Verdict.String()
@@ -111,17 +118,21 @@ func describe(cmd idem.Command, a idem.Answer) decision {
 	return d
 }
 
-// about adds what a record tells. What this delivery said stays, except for the
-// correlation, which is the first delivery's.
-func (d *decision) about(e *idem.Event, said idem.Facts) {
+// says adds what a delivery tells.
+func (d *decision) says(f *idem.Facts) { d.facts, d.request, d.delivery = f, f.RequestID, f.Attempt }
+
+// about adds what a record tells. What this delivery said of itself stays; the correlation,
+// as all else, is the first delivery's.
+func (d *decision) about(e *idem.Event) {
 	if e == nil {
 		return
 	}
-	d.key, d.state, d.attempt = e.Key, e.State, e.Total
-	d.facts = e.Facts
-	if said.RequestID != "" || said.Attempt != 0 {
-		d.facts.RequestID, d.facts.Attempt = said.RequestID, said.Attempt
+	request, delivery := d.request, d.delivery
+	d.says(&e.Facts)
+	if request != "" || delivery != 0 {
+		d.request, d.delivery = request, delivery
 	}
+	d.key, d.state, d.attempt = e.Key, e.State, e.Total
 	if e.Facts.ResourceType != "" {
 		d.resource = e.Facts.ResourceType + "/" + e.Facts.ResourceID
 	}
@@ -170,15 +181,15 @@ func causation(f *idem.Facts) string {
 func (d *decision) fields(out []slog.Attr, span trace.Span, txID int64, took time.Duration) []slog.Attr {
 	for _, f := range [...]struct{ name, value string }{
 		{logNamespace, d.key.Namespace}, {logConsumer, d.key.Consumer}, {logSource, d.key.Source}, {logEventID, d.key.EventID},
-		{logEventType, d.facts.Type}, {logResource, d.resource}, {logRequestID, d.facts.RequestID},
-		{logOutcome, d.outcome}, {logCorrelation, d.facts.Correlation}, {logCausation, causation(&d.facts)},
+		{logEventType, d.facts.Type}, {logResource, d.resource}, {logRequestID, d.request},
+		{logOutcome, d.outcome}, {logCorrelation, d.facts.Correlation}, {logCausation, causation(d.facts)},
 	} {
 		if f.value != "" {
 			out = append(out, slog.String(f.name, f.value))
 		}
 	}
-	if d.facts.Attempt != 0 {
-		out = append(out, slog.Int64(logDelivery, int64(d.facts.Attempt)))
+	if d.delivery != 0 {
+		out = append(out, slog.Int64(logDelivery, int64(d.delivery)))
 	}
 	if d.attempt != 0 {
 		out = append(out, slog.Int64(logAttempt, int64(d.attempt)))
@@ -212,7 +223,7 @@ func (d *decision) attributes() []attribute.KeyValue {
 	add(attrOutcome, d.outcome)
 	add(attrCorrelation, d.facts.Correlation)
 	add(attrConversationID, d.facts.Correlation)
-	add(attrCausation, causation(&d.facts))
+	add(attrCausation, causation(d.facts))
 	add(telemetry.AttrAnomaly, strings.Join(d.anomalies, ","))
 	if d.attempt != 0 {
 		out = append(out, attrAttempt.Int64(int64(d.attempt)))
