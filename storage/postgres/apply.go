@@ -119,6 +119,7 @@ func (s *Store) tripTimed(ctx context.Context, items []*item) error {
 	tctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := s.trip(tctx, items)
+	s.wrote.Store(true) // whatever came of it
 	if err != nil && ctx.Err() == nil && errors.Is(tctx.Err(), context.DeadlineExceeded) {
 		return errTimeout{err} // ours, not the caller's
 	}

@@ -16,10 +16,7 @@ const partitionDays = 7
 // gets the row lock that elects it; none is needed for a right answer.
 func (s *Store) background(ctx context.Context, o Options) {
 	if o.Follow > 0 {
-		s.every(ctx, o.Follow, "follow the journal", func(ctx context.Context) error {
-			_, err := s.follow(ctx, o.Follow/2)
-			return err
-		})
+		s.every(ctx, o.Follow, "follow the journal", s.reading(o.Follow))
 	}
 	if o.Sweep > 0 {
 		s.every(ctx, o.Sweep, "sweep", func(ctx context.Context) error {

@@ -22,6 +22,9 @@ func (s *Store) ShiftClock(d time.Duration) {
 	s.clock.db = s.clock.db.Add(d)
 }
 
+// Reading is what the store does again and again of its own accord to read behind the journal.
+func (s *Store) Reading(pause time.Duration) func(context.Context) error { return s.reading(pause) }
+
 // Statements are the texts of all statements, by the name of their file.
 func Statements() map[string]string {
 	return map[string]string{

@@ -17,6 +17,10 @@ import (
 // followBlocks is how many blocks of the journal one step of the reader behind it takes.
 const followBlocks = 256
 
+// idleSteps is how many steps in a row a replica leaves out that has nothing of its own to
+// read behind. One of those that it takes is for what another left that died.
+const idleSteps = 3
+
 // maxCatchUp bounds the last pause of one who waits for another replica's step.
 const maxCatchUp = 256 * time.Millisecond
 
@@ -39,16 +43,37 @@ func (s *Store) catchUp(ctx context.Context) error {
 	}
 }
 
-// follow leaves a cursor that another replica moved less than fresh ago to that one. One that
-// does is in no hurry.
+// reading is a step of the reader behind the journal, to be taken again and again with the
+// given pause.
+func (s *Store) reading(pause time.Duration) func(context.Context) error {
+	left := 0
+	return func(ctx context.Context) error {
+		if !s.wrote.Swap(false) && left < idleSteps {
+			left++
+			return nil
+		}
+		left = 0
+		n, err := s.follow(ctx, pause/2)
+		if n < 0 || err != nil {
+			s.wrote.Store(true) // what this replica wrote may be unread
+		}
+		return err
+	}
+}
+
+// follow leaves a cursor that another replica moved less than fresh ago to that one, as if
+// that were reading still. One that does is in no hurry.
 func (s *Store) follow(ctx context.Context, fresh time.Duration) (int64, error) {
 	var total int64
 	patient := fresh > 0
 	for {
 		f := &following{s: s, patient: patient}
 		more, err := f.read(ctx, fresh)
-		if err != nil || f.old == "" {
+		switch {
+		case err != nil:
 			return total, err
+		case f.old == "": // left to another replica
+			return -1, nil
 		}
 		switch err := f.write(ctx); {
 		case errors.Is(err, errOvertaken):

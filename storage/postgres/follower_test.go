@@ -165,6 +165,54 @@ func unfinishedMatches(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
+// A replica reads behind what it wrote at its next step, and again where another was at it;
+// one that does nothing looks seldom, and still finds what another left.
+func TestAnIdleReplicaSeldomReads(t *testing.T) {
+	t.Parallel()
+	sent := &sentStatements{args: map[string][]any{}}
+	url := pgtest.Database(t, "idemsvc", migrate)
+	s, pool := openOn(t, url, quiet, func(c *pgxpool.Config) { c.ConnConfig.Tracer = sent })
+	other, _ := openOn(t, url, quiet)
+	read := s.Reading(0)
+	step := func() (asked bool) {
+		t.Helper()
+		sent.reset()
+		if err := read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return len(sent.texts()) > 0
+	}
+	step()
+	for i := range 3 {
+		key := keyOf("ns", fmt.Sprint("own", i))
+		grantOf(t, s, claimOf("ns", key.EventID))
+		if !step() || !listed(t, pool, key) {
+			t.Error("what this replica wrote is not read at once")
+		}
+	}
+	key := keyOf("ns", "another's")
+	grantOf(t, other, claimOf("ns", key.EventID))
+	steps := 1
+	for !step() && steps < 10 {
+		steps++
+	}
+	if steps != 4 || !listed(t, pool, key) {
+		t.Errorf("what another replica left was looked for at step %d, and is listed: %v", steps, listed(t, pool, key))
+	}
+
+	// The cursor was moved just now: the step is left to whoever did, and made up for.
+	read = s.Reading(time.Hour)
+	key = keyOf("ns", "beside")
+	grantOf(t, s, claimOf("ns", key.EventID))
+	if !step() || listed(t, pool, key) {
+		t.Error("a step beside another replica's was not left to that one")
+	}
+	read = s.Reading(0)
+	if !step() || !listed(t, pool, key) {
+		t.Error("what another replica may not have read is not read at the next step")
+	}
+}
+
 // Two replicas that take steps at once read every entry, and each once.
 func TestTwoReplicasFollowAtOnce(t *testing.T) {
 	t.Parallel()

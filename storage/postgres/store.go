@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +30,7 @@ type Options struct {
 	Logger   *slog.Logger  // default: discarded
 	Recent   int           // records remembered as guesses; default 32768
 	Timeout  time.Duration // of one round trip; default 10 s
-	Follow   time.Duration // pause of the reader behind the journal; default 250 ms, negative: never
+	Follow   time.Duration // pause of the reader behind the journal, four times as long while there is nothing to do; default 250 ms, negative: never
 	Sweep    time.Duration // pause of the sweeper; default 1 s, negative: never
 	Retain   time.Duration // least time between two looks for what is past its retention; default 10 min, negative: never; never without a sweeper
 
@@ -70,6 +71,7 @@ type Store struct {
 	book    rulebook
 	takes   takes
 	clock   clock
+	wrote   atomic.Bool // since the reader behind the journal looked last
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
