@@ -224,8 +224,8 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 		if delay <= 0 {
 			delay = p.Backoff.Delay(max(1, ev.Attempts), c.Draw)
 		}
-		dr.ew.Due = In(delay)
-		ev.EndDelay = max(delay, time.Microsecond)
+		delay = max(delay, time.Microsecond) // what instants tell apart
+		dr.ew.Due, ev.EndDelay = In(delay), delay
 	} else {
 		dr.ew.Due = Clear()
 	}

@@ -28,6 +28,7 @@ func decideResolve(w *World, c *Resolve, p *Policy) Decision {
 		case Held, BlockedLoop, DeadLettered, FailedTerminal:
 			legal = true
 		default:
+			legal = s.Waiting.Kind == WaitingPredecessor
 		}
 	}
 	if !legal {
@@ -55,7 +56,8 @@ func decideResolve(w *World, c *Resolve, p *Policy) Decision {
 		dr.freeLanes()
 		e.Round++
 		e.Attempts, e.Releases = 0, 0
-		e.Waiting = Waiting{}
+		e.Waiting, e.ReplayFailed = Waiting{}, false
+		e.LetPass = s.outOfTurn()
 		dr.ew.Due, dr.ew.NotYetSince, dr.ew.WaitingSince = Clear(), Clear(), Clear()
 		dr.enter(EntryResolved, Received, ByOperator, entry)
 	}
@@ -63,6 +65,15 @@ func decideResolve(w *World, c *Resolve, p *Policy) Decision {
 	d.touchResources()
 	d.Answer = &EndAnswer{Event: s, State: e.State, Attempt: e.Attempts, Max: p.MaxAttempts}
 	return d
+}
+
+// outOfTurn reports whether the event is held, or waits, for what is missing or dead before
+// its version, or beside it: to try it again means that it runs without.
+func (e *Event) outOfTurn() bool {
+	if e.State != Held {
+		return e.Waiting.Kind == WaitingPredecessor
+	}
+	return e.Reason == GapTimeout || e.Reason == DeadPredecessor || e.Reason == TiedVersion
 }
 
 // resolveProcessed settles the event as done. Its versions are applied where the lanes
@@ -118,7 +129,7 @@ func decideReplay(w *World, c *Replay, p *Policy) Decision {
 	dr.main()
 	ev := dr.ev
 	ev.SettledAs = ev.State
-	ev.Replay, ev.ReplayFailed, ev.ReplayDied = true, false, false
+	ev.Replay, ev.ReplayFailed, ev.ReplayDied, ev.LetPass = true, false, false, false
 	ev.ReplayIDs = append(slices.Clone(ev.ReplayIDs[max(0, len(ev.ReplayIDs)-MaxReplays+1):]), c.RequestID)
 	ev.Replays++
 	ev.Round++

@@ -220,6 +220,9 @@ func (g *claimGate) tie(o *Ordering) (tied bool, d Decision, done bool) {
 	if o.Version.Kind == Moment {
 		rule = g.p.TieMoment
 	}
+	if g.letPass() {
+		rule = TieApply
+	}
 	switch rule {
 	case TieApply:
 		return true, d, false
@@ -237,6 +240,9 @@ func (g *claimGate) gap(r *Resource, o *Ordering, gp gap) (Decision, bool) {
 	g.a.Blocker = gp.key
 	if !gp.known.IsZero() {
 		return g.await(r, o, gp), true
+	}
+	if g.letPass() {
+		return Decision{}, false
 	}
 	if gp.missing {
 		since := r.GapSince
@@ -270,6 +276,9 @@ func (g *claimGate) gap(r *Resource, o *Ordering, gp gap) (Decision, bool) {
 	}
 	return Decision{}, false
 }
+
+// letPass reports whether an operator has decided that the event runs out of turn.
+func (g *claimGate) letPass() bool { return g.s != nil && g.s.LetPass }
 
 // await records that the event waits for its predecessor, and starts the gap's clock
 // with its first waiter.

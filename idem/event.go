@@ -148,6 +148,10 @@ type Event struct {
 	NotYetSince  Instant
 	CreatedAt    Instant
 
+	// LetPass is an operator's word that the event runs although a version before its own is
+	// missing or dead, or another event carries the same.
+	LetPass bool
+
 	CarriedBy ID // the event whose completed grant carried this signal, zero for none
 
 	Effects int32 // side effects begun or recorded under this event

@@ -49,6 +49,7 @@ type (
 		done    bool  // a completion was acknowledged, or an operator said so
 		stored  bool  // a receipt or claim was answered with a record of it
 		carried bool  // a signal: a grant that came after it was completed
+		passes  bool  // an operator has decided that it runs out of turn
 		round   int32
 		decided action // by an operator, the last time, and the request that did
 		request string
@@ -594,7 +595,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 		buf = append(buf, byte(e.State)+1, byte(e.Reason), byte(e.Stale), rank(e.Fence), byte(e.Reentries), byte(e.Round), byte(e.Attempts),
 			byte(e.Total), byte(e.Releases), byte(e.SettledAs), byte(e.End), byte(e.EndState), byte(e.Effects), byte(e.Waiting.Kind), e.Waiting.Event[7], e.CarriedBy[7])
 		bit(e.ByExpiry, e.Tied, e.Waived, e.Replay, e.ReplayFailed, e.EndLate, e.EndFree, e.Began)
-		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round, e.Backfill)
+		bit(e.Ordering != nil, e.State == idem.Processing && e.LeaseUntil > clock, e.ReplayDied, e.GrantRound == e.Round, e.Backfill, e.LetPass)
 		when(e.DueAt)
 		when(e.NotYetSince)
 		str(e.Result)
@@ -652,7 +653,7 @@ func (n *node) key(buf []byte, watch bool) []byte {
 	for _, w := range n.evw {
 		buf = append(buf, byte(w.counted), byte(w.decided))
 		str([]byte(w.request))
-		bit(w.hold, w.done, w.stored, w.carried)
+		bit(w.hold, w.done, w.stored, w.carried, w.passes)
 	}
 	for _, w := range n.resw {
 		buf = append(buf, byte(w.max.Value))

@@ -437,7 +437,7 @@ func (j *judge) laneGiven(r int, o *idem.Ordering, gr *grant, fence int64) {
 		j.need(o.Version.Compare(w.max) >= 0, "P8 news beats old news", "version %d was given after %d completed", o.Version.Value, w.max.Value)
 	}
 	if o.Mode == idem.Sequential {
-		j.sequential(r, o)
+		j.sequential(r, o, j.n.evw[gr.ev].passes)
 	}
 	w.fence = fence
 	for g := range j.next.grants {
@@ -454,8 +454,8 @@ func (j *judge) laneGiven(r int, o *idem.Ordering, gr *grant, fence int64) {
 }
 
 // sequential: a version is given only next after the applied one, unless a rule of the
-// policy lets it pass.
-func (j *judge) sequential(r int, o *idem.Ordering) {
+// policy, or an operator, lets it pass.
+func (j *judge) sequential(r int, o *idem.Ordering, passes bool) {
 	p := j.n.dom.policy
 	rec := j.n.res[r]
 	first := p.StartAt
@@ -475,9 +475,9 @@ func (j *judge) sequential(r int, o *idem.Ordering) {
 		}
 		switch {
 		case !known:
-			j.need(p.Gap == idem.GapSkip && rec != nil && rec.GapSince != 0 && rec.GapSince < clock, "sequential", "version %d was given while %d is missing", o.Version.Value, v)
+			j.need(passes || p.Gap == idem.GapSkip && rec != nil && rec.GapSince != 0 && rec.GapSince < clock, "sequential", "version %d was given while %d is missing", o.Version.Value, v)
 		case state == idem.FailedTerminal || state == idem.DeadLettered:
-			j.need(p.Dead == idem.DeadSkip, "sequential", "version %d was given over the dead %d", o.Version.Value, v)
+			j.need(passes || p.Dead == idem.DeadSkip, "sequential", "version %d was given over the dead %d", o.Version.Value, v)
 		case state == idem.Processed || state == idem.IgnoredStale || state == idem.IgnoredSelf:
 		default:
 			j.fail("sequential", "version %d was given while %d is %v", o.Version.Value, v, state)
@@ -856,9 +856,9 @@ func (j *judge) resolve(c *idem.Resolve) {
 	default:
 	}
 	if j.d.Err != nil {
-		s := j.n.settled(i).State
+		s, waits := j.n.settled(i).State, j.n.settled(i).Waiting.Kind == idem.WaitingPredecessor
 		switch {
-		case s == idem.Held, c.To == idem.ResolveRetry && (s == idem.BlockedLoop || s == idem.DeadLettered || s == idem.FailedTerminal):
+		case s == idem.Held, c.To == idem.ResolveRetry && waits, c.To == idem.ResolveRetry && (s == idem.BlockedLoop || s == idem.DeadLettered || s == idem.FailedTerminal):
 			j.fail("operators decide", "a decision about an event that is %v was refused", s)
 		}
 		return
@@ -897,6 +897,11 @@ func (j *judge) resolve(c *idem.Resolve) {
 	case idem.ResolveRetry:
 		j.need(e.State == idem.Received && e.Round == j.n.ev[i].Round+1 && e.Attempts == 0, "operators decide", "resolve retry came to %v", e.State)
 		w.counted = 0
+		before := j.n.settled(i)
+		w.passes = before.Waiting.Kind == idem.WaitingPredecessor
+		if before.State == idem.Held {
+			w.passes = before.Reason == idem.GapTimeout || before.Reason == idem.DeadPredecessor || before.Reason == idem.TiedVersion
+		}
 	}
 	for g := range j.next.grants {
 		gr := &j.next.grants[g]
@@ -925,7 +930,7 @@ func (j *judge) replay(c *idem.Replay) {
 	j.need(before.State.Finished() && !before.Replay, "operators decide", "a replay of an event that is %v", before.State)
 	j.need(e.Replay && e.SettledAs == before.State && bytes.Equal(e.Result, before.Result), "a replay keeps what was settled", "settled as %v, was %v", e.SettledAs, before.State)
 	j.next.acts++
-	j.next.evw[i].counted, j.next.evw[i].carried = 0, false // it is to be fetched again
+	j.next.evw[i].counted, j.next.evw[i].carried, j.next.evw[i].passes = 0, false, false // it is to be fetched again
 	for g := range j.next.grants {
 		if gr := &j.next.grants[g]; gr.ev == i && gr.end == "" {
 			// The record starts anew; what its last token is worth is not promised. It is

@@ -121,20 +121,24 @@ func (p *page) addEffects(c *pb.ConsumerView, v *storage.View) {
 // addAttempts shows the attempts; where room is short the newest are kept.
 func (p *page) addAttempts(c *pb.ConsumerView, v *storage.View) {
 	c.Attempts = attemptViews(v)
+	all := max(v.Event.Total, int32(len(c.GetAttempts()))) //nolint:gosec // far below
 	for i, a := range slices.Backward(c.Attempts) {
 		if !p.fits(a) {
-			c.AttemptsOmitted = int32(i + 1) //nolint:gosec // far below
 			c.Attempts = c.GetAttempts()[i+1:]
-			return
+			break
 		}
 	}
+	c.AttemptsOmitted = all - int32(len(c.GetAttempts())) //nolint:gosec // far below
 }
 
 func (p *page) addDeliveries(x *pb.EventView, views []storage.View) {
+	for i := range views {
+		x.DeliveriesOmitted = max(x.GetDeliveriesOmitted(), views[i].DeliveriesOmitted) // each consumer has a record of each
+	}
 	all := deliveryViews(views, p.req.GetIncludeRejectedDeliveries())
 	for i, d := range all {
 		if !p.fits(d) {
-			x.DeliveriesOmitted = int64(len(all) - i)
+			x.DeliveriesOmitted += int64(len(all) - i)
 			return
 		}
 		x.Deliveries = append(x.Deliveries, d)

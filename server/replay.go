@@ -131,6 +131,10 @@ func (r *replay) do(ctx context.Context) error {
 
 // read reads the records of the run's events.
 func (r *replay) read(ctx context.Context) (err error) {
+	for _, t := range r.req.GetEvents().GetTargets() { // a repeat names also those that are not there
+		k := keyOf(r.req.GetNamespace(), t.GetConsumer(), t.GetEvent())
+		r.keys[k.ID()] = k
+	}
 	r.known, err = r.store.Records(ctx, r.run.Events)
 	for id, v := range r.known {
 		r.keys[id] = v.Event.Key

@@ -102,7 +102,9 @@ type View struct {
 	Effects    []*idem.Effect
 	Resources  []*idem.Resource
 	LaneOwners map[idem.ID]idem.EventKey // names of the events in Resources' Owner and AppliedBy, and of those that Event names, where known
-	Deliveries []Delivery                // beside the first one, which the record's facts hold
+	Deliveries []Delivery                // beside the first one, which the record's facts hold; at most the newest 200
+	// DeliveriesOmitted is how many there are beside these.
+	DeliveriesOmitted int64
 
 	Since   idem.Instant // since when it is in its state, as far as the list of unfinished work tells; else zero
 	Damaged bool         // part of what is stored about it cannot be read; its key can

@@ -107,6 +107,9 @@ func (c *cli) resolve() (settings, action) {
 		if !slices.Contains(words, cfg.as) {
 			return usageError{fmt.Errorf("say --as %s", strings.Join(words, ", "))}
 		}
+		if cfg.result+cfg.contentType != "" && cfg.as != "processed" && cfg.as != "done" {
+			return usageError{fmt.Errorf("--result and --content-type are for --as processed and --as done: «%s» has no result", cfg.as)}
+		}
 		if err := cfg.check(); err != nil {
 			return err
 		}
@@ -161,7 +164,7 @@ func (cfg *resolveConfig) resolve(ctx context.Context, c *cli, client *idemsvc.C
 // nextStep says what follows from a decision.
 func nextStep(s pb.EventState) string {
 	if s == pb.EventState_EVENT_STATE_RECEIVED {
-		return " It runs with its next delivery: have it delivered again if the provider has given up."
+		return " A worker that acquires events may take it now; where there are none, have it delivered again."
 	}
 	return ""
 }

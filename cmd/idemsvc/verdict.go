@@ -65,11 +65,15 @@ func findingOf(c *pb.ConsumerView) finding {
 			"wait for it, " + timed(c.GetClaim().GetLeaseExpiresAt(), "its lease ends"),
 		}
 	case pb.EventState_EVENT_STATE_RECEIVED:
-		return finding{name + " has not run it" + waitsFor(c), processing, afterWaiting(c)}
+		said := name + " has not run it"
+		if c.GetAttemptsTotal() > 0 {
+			said = fmt.Sprintf("%s is to run it again after %s", name, tries)
+		}
+		return finding{said + waitsFor(c), processing, afterWaiting(c)}
 	case pb.EventState_EVENT_STATE_FAILED_RETRYABLE:
 		return finding{
 			fmt.Sprintf("%s failed it%s after %s", name, why, tries), "another attempt by " + name,
-			"wait for its next delivery, " + timed(c.GetNextAttemptAt(), "which may run"),
+			"wait for a worker of " + name + " or its next delivery, " + timed(c.GetNextAttemptAt(), "which may run"),
 		}
 	case pb.EventState_EVENT_STATE_FAILED_TERMINAL:
 		return finding{fmt.Sprintf("%s failed it for good%s after %s", name, why, tries), processing, again}
@@ -113,11 +117,14 @@ func waitsFor(c *pb.ConsumerView) string {
 func afterWaiting(c *pb.ConsumerView) string {
 	switch c.GetWaiting().GetWaitingFor() {
 	case pb.WaitingFor_WAITING_FOR_UNSPECIFIED:
-		return "have it delivered again, then " + who(c) + " can claim it"
+		if c.GetReplayInProgress() {
+			return "wait for a worker of " + who(c) + ": it takes replays when it acquires events; deliveries do not run them"
+		}
+		return "wait for a worker of " + who(c) + "; where none acquires events, have it delivered again"
 	case pb.WaitingFor_WAITING_FOR_LANE:
 		return "wait for the other event's end"
 	case pb.WaitingFor_WAITING_FOR_PREDECESSOR, pb.WaitingFor_WAITING_FOR_TRANSITION:
-		return "find the event before it, which is missing or not finished"
+		return "find the event before it, which is missing or not finished; if it is missing for good, resolve this one as retry"
 	default:
 		return "wait for its next delivery, " + timed(c.GetNextAttemptAt(), "which may run")
 	}
@@ -131,11 +138,11 @@ func toDecide(r pb.HeldReason) string {
 	case pb.HeldReason_HELD_REASON_TIED:
 		return "compare it with the event that applied the same version, then resolve it"
 	case pb.HeldReason_HELD_REASON_DEAD_PREDECESSOR:
-		return "settle the version before it, then resolve it"
+		return "settle the version before it, or resolve this one as retry to have it run without"
 	case pb.HeldReason_HELD_REASON_SKIPPED_GAP:
 		return "decide whether it is still to be applied after newer ones, then resolve it"
 	case pb.HeldReason_HELD_REASON_GAP_TIMEOUT:
-		return "look for the version before it at the provider, then resolve it"
+		return "look for the version before it at the provider, or resolve this one as retry to have it run without"
 	case pb.HeldReason_HELD_REASON_POST_RESTORE:
 		return "find out whether it was processed before the database was restored, then resolve it"
 	default:

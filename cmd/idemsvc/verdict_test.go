@@ -24,13 +24,15 @@ func TestVerdict(t *testing.T) {
 			&pb.ConsumerView{Consumer: "b", State: pb.EventState_EVENT_STATE_IGNORED_STALE}),
 		"evt_1 from stripe came 3 times; for a it is held (lease expired); owed: a person's decision for a; to do: find out whether its work was done, then resolve it.": view(3,
 			&pb.ConsumerView{Consumer: "a", State: pb.EventState_EVENT_STATE_HELD, HeldReason: pb.HeldReason_HELD_REASON_LEASE_EXPIRED}),
-		"evt_1 from stripe; a failed it (slow) after 2 attempts; owed: another attempt by a; to do: wait for its next delivery, which may run at 2026-01-02T03:04:05.000Z.": view(0,
+		"evt_1 from stripe; a failed it (slow) after 2 attempts; owed: another attempt by a; to do: wait for a worker of a or its next delivery, which may run at 2026-01-02T03:04:05.000Z.": view(0,
 			&pb.ConsumerView{Consumer: "a", State: pb.EventState_EVENT_STATE_FAILED_RETRYABLE, AttemptsTotal: 2, LastError: &pb.ProcessingError{Code: "slow"}, NextAttemptAt: at}),
 		"evt_1 from stripe; a is processing it now, attempt 1; owed: the end of that attempt; to do: wait for it, its lease ends at 2026-01-02T03:04:05.000Z.": view(0,
 			&pb.ConsumerView{
 				Consumer: "a", State: pb.EventState_EVENT_STATE_PROCESSING, Claim: &pb.CurrentClaimView{Attempt: 1, LeaseExpiresAt: at},
 				Effects: []*pb.SideEffect{{Key: "begun", State: pb.EffectState_EFFECT_STATE_BEGUN}},
 			}),
+		"evt_1 from stripe; a is to run it again after 1 attempt; owed: its processing by a; to do: wait for a worker of a: it takes replays when it acquires events; deliveries do not run them.": view(0,
+			&pb.ConsumerView{Consumer: "a", State: pb.EventState_EVENT_STATE_RECEIVED, AttemptsTotal: 1, ReplayInProgress: true, SettledAs: pb.EventState_EVENT_STATE_PROCESSED}),
 		"evt_1 from stripe; a has not run it: another event of its resource runs; owed: its processing by a; to do: wait for the other event's end.": view(0,
 			&pb.ConsumerView{Consumer: "a", State: pb.EventState_EVENT_STATE_RECEIVED, Waiting: &pb.WaitingView{WaitingFor: pb.WaitingFor_WAITING_FOR_LANE}}),
 		"evt_1 from stripe; a processed it in 1 attempt; b used up its attempts, 5 attempts; owed: the outcome of a's effect mail, its processing by b; " +

@@ -342,6 +342,7 @@ func encodeDetail(e *idem.Event) []byte {
 	w.Bytes(42, idBytes(e.CarriedBy))
 	w.Bool(43, e.GrantReplay)
 	w.Bool(44, e.Backfill)
+	w.Bool(45, e.LetPass)
 	return w.Out()
 }
 
@@ -451,6 +452,8 @@ func decodeEnd(f tlv.Field, e *idem.Event) {
 		e.GrantReplay = f.Bool()
 	case 44:
 		e.Backfill = f.Bool()
+	case 45:
+		e.LetPass = f.Bool()
 	}
 }
 

@@ -167,7 +167,7 @@ func (s *Store) views(ctx context.Context, events []*idem.Event, now idem.Instan
 			w.resource = append(w.resource, o.Resource.ID())
 		}
 	}
-	deliveries := map[idem.ID][]storage.Delivery{}
+	deliveries := map[idem.ID]*arrived{}
 	b := &pgx.Batch{}
 	t.begin(b)
 	w.queue(b)
@@ -184,7 +184,10 @@ func (s *Store) views(ctx context.Context, events []*idem.Event, now idem.Instan
 		id := e.ID()
 		v := storage.View{
 			Event: idem.Settled(e, now, s.policies(e.Key, e.Facts.Type)), Now: now,
-			Effects: w.ofEvent[id], Deliveries: deliveries[id], LaneOwners: names, Damaged: t.spoilt[id] != nil,
+			Effects: w.ofEvent[id], LaneOwners: names, Damaged: t.spoilt[id] != nil,
+		}
+		if of := deliveries[id]; of != nil {
+			v.Deliveries, v.DeliveriesOmitted = of.list, of.omitted
 		}
 		for _, a := range slices.Backward(w.attempts[id]) {
 			v.Attempts = append(v.Attempts, a)
@@ -255,24 +258,39 @@ func (s *Store) keysOf(ctx context.Context, ids [][16]byte) (map[idem.ID]idem.Ev
 
 // scanDeliveries reads deliveries. One that cannot be read is missing, and damages its
 // event's view.
-func (t *trip) scanDeliveries(rows pgx.Rows, into map[idem.ID][]storage.Delivery) error {
+func (t *trip) scanDeliveries(rows pgx.Rows, into map[idem.ID]*arrived) error {
 	defer rows.Close()
 	for rows.Next() {
 		var d storage.Delivery
 		var event, identity [16]byte
 		var at time.Time
 		var detail []byte
-		if err := rows.Scan(&event, &identity, &at, &detail); err != nil {
+		var all int64
+		if err := rows.Scan(&event, &identity, &at, &detail, &all); err != nil {
 			return err
 		}
 		d.Event, d.Identity, d.RecordedAt = event, identity, idem.InstantOf(at)
+		if into[d.Event] == nil {
+			into[d.Event] = &arrived{omitted: all}
+		}
+		of := into[d.Event]
+		of.omitted--
 		if err := decodeDelivery(detail, &d); err != nil {
 			t.spoil(d.Event, err)
 			continue
 		}
-		into[d.Event] = append(into[d.Event], d)
+		of.list = append(of.list, d)
+	}
+	for _, of := range into {
+		slices.Reverse(of.list) // the newest last
 	}
 	return rows.Err()
+}
+
+// arrived are later deliveries of an event, and how many there are beside.
+type arrived struct {
+	list    []storage.Delivery
+	omitted int64
 }
 
 // Payload implements [storage.Reader].

@@ -14,6 +14,7 @@ var readers = []test{
 	{"Readers/Facts", readFacts},
 	{"Readers/Lookup", readLookup},
 	{"Readers/Deliveries", readDeliveries},
+	{"Readers/NewestDeliveries", readNewestDeliveries},
 	{"Readers/Payload", readPayload},
 	{"Readers/Attempts", readAttempts},
 	{"Readers/Secret", readSecret},
@@ -140,6 +141,31 @@ func readDeliveries(s *site) {
 	v = s.view("f")
 	if len(v.Deliveries) != 1 || v.Deliveries[0].RequestID != "second" || v.Deliveries[0].Disposition != idem.DispositionRedeliveredOK {
 		s.Errorf("deliveries: got %+v, want the granted redelivery", v.Deliveries)
+	}
+}
+
+// readNewestDeliveries: of many deliveries the newest are shown, and how many there are
+// beside is told.
+func readNewestDeliveries(s *site) {
+	s.grant("e").complete("done")
+	const all = 205
+	for i := range all {
+		d := storage.Delivery{
+			Event: s.key("e").ID(), Key: s.key("e"), Identity: newID(), RequestID: fmt.Sprint("again-", i), Disposition: idem.DispositionDuplicate,
+		}
+		if err := s.b.RecordDeliveries(s.Context(), []storage.Delivery{d}); err != nil {
+			s.Fatalf("RecordDeliveries: %v", err)
+		}
+	}
+	v := s.view("e")
+	n := len(v.Deliveries)
+	if n < 200 || int64(n)+v.DeliveriesOmitted != all {
+		s.Errorf("%d deliveries are shown, %d omitted, of %d", n, v.DeliveriesOmitted, all)
+	}
+	for i, d := range v.Deliveries {
+		if want := fmt.Sprint("again-", all-n+i); d.RequestID != want {
+			s.Fatalf("delivery %d of %d is %s, want %s", i, n, d.RequestID, want)
+		}
 	}
 }
 

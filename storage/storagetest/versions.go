@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/idemsvc/idemsvc/idem"
@@ -26,6 +27,7 @@ var versions = []test{
 	{"Versions/Gap", versionGap},
 	{"Versions/GapRules", versionGapRules},
 	{"Versions/DeadPredecessor", versionDeadPredecessor},
+	{"Versions/OutOfTurn", versionOutOfTurn},
 	{"Versions/SequenceStart", versionStart},
 }
 
@@ -394,6 +396,73 @@ func versionDeadPredecessor(s *site) {
 			}
 		})
 	}
+}
+
+// versionOutOfTurn: an operator who has an event tried that is held, or waits, for what is
+// missing or dead before it has it run without; those behind it follow with no further push.
+func versionOutOfTurn(s *site) {
+	runs := func(s *site, want string) {
+		s.Helper()
+		var done []string
+		for got := s.acquire(); len(got) > 0; got = s.acquire() {
+			done = append(done, s.names(got))
+			got[0].complete("done")
+		}
+		equal(s, "done", strings.Join(done, " "), want)
+	}
+	for _, tt := range []struct {
+		name string
+		rule idem.GapRule
+		want idem.Outcome
+	}{
+		{"Missing", idem.GapWait, idem.OutcomeAwaiting},
+		{"Overdue", idem.GapHold, idem.OutcomeHeld},
+	} {
+		s.sub(tt.name, func(s *site) {
+			s.policy(func(p *idem.Policy) { p.Gap, p.GapAfter, p.Backoff.Base = tt.rule, time.Hour, 0 })
+			event := func(n string) string { return tt.name + n }
+			s.grant(event("1"), ordered(s.next(tt.name, 1))).complete("done")
+			for v, n := range []string{"4", "5"} {
+				s.receiveOrdered(event(n), s.next(tt.name, int64(v)+4))
+				s.outcome(idem.OutcomeAwaiting, s.claim(event(n)))
+			}
+			s.h.Later(s.T, s.resource(tt.name).ID(), 2*time.Hour)
+			s.h.Later(s.T, s.key(event("4")).ID(), 2*time.Hour)
+			s.outcome(tt.want, s.claim(event("4")))
+			s.resolve(event("4"), idem.ResolveRetry)
+			g := s.grant(event("4"))
+			g.fail(idem.Retryable) // the decision stands until the event has been processed
+			s.h.Due(s.T, s.key(event("4")).ID())
+			runs(s, event("4")+" "+event("5"))
+			s.outcome(idem.OutcomeHeld, s.claim(event("3"), ordered(s.next(tt.name, 3))))
+			equal(s, "reason", s.state(event("3"), idem.Held).Reason, idem.SkippedGap)
+		})
+	}
+	s.sub("Unfinished", func(s *site) { // what is there and unfinished is never passed over
+		s.grant("u1", ordered(s.next("u", 1))).complete("done")
+		s.receiveOrdered("u2", s.next("u", 2))
+		s.outcome(idem.OutcomeAwaiting, s.claim("u3", ordered(s.next("u", 3))))
+		s.resolve("u3", idem.ResolveRetry)
+		s.outcome(idem.OutcomeAwaiting, s.claim("u3"))
+		runs(s, "u2 u3")
+	})
+	s.sub("Dead", func(s *site) {
+		s.policy(func(p *idem.Policy) { p.Dead = idem.DeadHold })
+		s.grant("d1", ordered(s.next("d", 1))).complete("done")
+		s.receiveOrdered("d3", s.next("d", 3))
+		s.receiveOrdered("d4", s.next("d", 4))
+		s.grant("d2", ordered(s.next("d", 2))).fail(idem.Terminal)
+		s.outcome(idem.OutcomeHeld, s.claim("d3"))
+		s.resolve("d3", idem.ResolveRetry)
+		runs(s, "d3 d4")
+	})
+	s.sub("Tied", func(s *site) {
+		s.policy(func(p *idem.Policy) { p.TieSequence = idem.TieHold })
+		s.grant("t1", ordered(s.latest("t", 1))).complete("done")
+		s.outcome(idem.OutcomeVersionTied, s.claim("t1again", ordered(s.latest("t", 1))))
+		s.resolve("t1again", idem.ResolveRetry)
+		s.grant("t1again").complete("done")
+	})
 }
 
 func versionStart(s *site) {

@@ -36,10 +36,12 @@ func parts(h *History) []*part {
 		}
 	}
 	byRoot := map[idem.ID]*part{}
+	var list []*part // in the order of their first calls: of two at fault always the same one is named
 	of := func(id idem.ID) *part {
 		r := root(id)
 		if byRoot[r] == nil {
 			byRoot[r] = &part{h: h, ids: map[idem.ID]bool{}}
+			list = append(list, byRoot[r])
 		}
 		byRoot[r].ids[id] = true
 		return byRoot[r]
@@ -60,11 +62,7 @@ func parts(h *History) []*part {
 		p := of(h.Leases[i].ID)
 		p.leases = append(p.leases, &h.Leases[i])
 	}
-	var list []*part
-	for _, p := range byRoot {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b *part) int { return cmp.Compare(len(a.calls), len(b.calls)) })
+	slices.SortStableFunc(list, func(a, b *part) int { return cmp.Compare(len(a.calls), len(b.calls)) })
 	return list
 }
 

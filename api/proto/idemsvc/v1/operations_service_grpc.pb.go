@@ -65,8 +65,10 @@ type OperationsServiceClient interface {
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
 	//
-	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
-	// refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry, and so is an
+	// event that waits for a version before its own. Anything else is refused with NOT_RESOLVABLE and changes nothing. An event that is
+	// held or waits for what is missing or dead before its version, or is held beside another of the same version, runs without as retry;
+	// an unfinished event before it is never passed over. Who decided (the token's name), why and the request ID go into the journal.
 	// Repeating with the same request_id is answered alike, whatever became of the event since.
 	ResolveEvent(ctx context.Context, in *ResolveEventRequest, opts ...grpc.CallOption) (*ResolveEventResponse, error)
 	// ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.
@@ -212,8 +214,10 @@ type OperationsServiceServer interface {
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
 	//
-	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
-	// refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+	// What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry, and so is an
+	// event that waits for a version before its own. Anything else is refused with NOT_RESOLVABLE and changes nothing. An event that is
+	// held or waits for what is missing or dead before its version, or is held beside another of the same version, runs without as retry;
+	// an unfinished event before it is never passed over. Who decided (the token's name), why and the request ID go into the journal.
 	// Repeating with the same request_id is answered alike, whatever became of the event since.
 	ResolveEvent(context.Context, *ResolveEventRequest) (*ResolveEventResponse, error)
 	// ResolveSideEffect says how a side effect of unknown outcome ended, or that one which is done is to be done again.

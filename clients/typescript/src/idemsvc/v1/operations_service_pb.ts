@@ -633,8 +633,10 @@ export const OperationsService: GenService<{
   /**
    * ResolveEvent decides about the processing of an event by one consumer: it was processed, may run again, or is given up.
    *
-   * What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry. Anything else is
-   * refused with NOT_RESOLVABLE and changes nothing. Who decided (the token's name), why and the request ID go into the journal.
+   * What may be decided: HELD as processed, retry or terminal; BLOCKED_LOOP, DEAD_LETTERED and FAILED_TERMINAL as retry, and so is an
+   * event that waits for a version before its own. Anything else is refused with NOT_RESOLVABLE and changes nothing. An event that is
+   * held or waits for what is missing or dead before its version, or is held beside another of the same version, runs without as retry;
+   * an unfinished event before it is never passed over. Who decided (the token's name), why and the request ID go into the journal.
    * Repeating with the same request_id is answered alike, whatever became of the event since.
    *
    * @generated from rpc idemsvc.v1.OperationsService.ResolveEvent
