@@ -37,9 +37,14 @@ func (c *cli) provoke() (settings, action) {
 		if err := o.Check(); err != nil {
 			return usageError{err}
 		}
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
-		p := provoked{c: c, asJSON: asJSON}
+		ctx, giveUp := context.WithCancel(ctx)
+		defer giveUp()
+		if len(o.Command) > 0 {
+			signal.Ignore(syscall.SIGPIPE) // whoever reads may have gone, and the receiver is to be ended
+		}
+		p := provoked{c: c, asJSON: asJSON, giveUp: giveUp}
 		if err := provoke.Run(ctx, o, p.add); err != nil {
 			return errors.Join(p.err, err)
 		}
@@ -54,6 +59,7 @@ type provoked struct {
 	results []provoke.Result
 	failed  bool
 	err     error // of printing
+	giveUp  context.CancelFunc
 }
 
 func (p *provoked) add(r provoke.Result) {
@@ -63,7 +69,9 @@ func (p *provoked) add(r provoke.Result) {
 		verdict, p.failed = "FAIL", true
 	}
 	if !p.asJSON && p.err == nil {
-		_, p.err = fmt.Fprintf(p.c.stdout, "%s  %s: %s\n", verdict, r.Case, r.Saw)
+		if _, p.err = fmt.Fprintf(p.c.stdout, "%s  %s: %s\n", verdict, r.Case, r.Saw); p.err != nil {
+			p.giveUp()
+		}
 	}
 }
 

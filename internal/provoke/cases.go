@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/idemsvc/idemsvc/clients/go/webhook"
 )
 
 const (
@@ -34,14 +36,14 @@ func (s *sender) cases() []badDay {
 		{fmt.Sprintf("%d events, each twice, shuffled", shuffled), s.shuffled},
 		{"a connection that is cut before the answer", s.cut},
 		{"a gateway that turns 200 into 502", s.badGateway},
-		{"a forged delivery before the genuine one", s.forged},
+		{"forged deliveries before the genuine one", s.forged},
 	}
 }
 
 func (s *sender) twice(ctx context.Context) (string, bool) {
 	e := newEvent()
 	first, tries := s.settle(ctx, e, settleLimit)
-	second := s.send(ctx, s.provider, e)
+	second := s.send(ctx, e)
 	return fmt.Sprintf("the first was answered %v after %d deliveries, the duplicate %v", first, tries, second), first.settled() && second.settled() && first.status == second.status
 }
 
@@ -50,7 +52,7 @@ func (s *sender) atOnce(ctx context.Context) (string, bool) {
 	answers := make([]answer, copies)
 	var sending sync.WaitGroup
 	for i := range answers {
-		sending.Go(func() { answers[i] = s.send(ctx, s.provider, e) })
+		sending.Go(func() { answers[i] = s.send(ctx, e) })
 	}
 	sending.Wait()
 	counts, odd := map[string]int{}, 0
@@ -107,10 +109,55 @@ func (s *sender) badGateway(ctx context.Context) (string, bool) {
 	return fmt.Sprintf("the receiver answered %d, and to the provider's %d retries %v", g.heard[done], len(later), later), same && last.settled()
 }
 
+// forged sends what only somebody else can have made: signed with another secret, not
+// signed at all, and with a signature of another body, as far as the provider signs so.
 func (s *sender) forged(ctx context.Context) (string, bool) {
 	e := newEvent()
-	bad := s.send(ctx, s.shape.provider(s.o.Public, s.shape.otherSecret()), e)
+	forgeries := []forgery{{"with another secret", s.shape.provider(s.o.Public, s.shape.otherSecret()), nil}}
+	for _, f := range []forgery{{"unsigned", s.provider, unsigned}, {"with a changed body", s.provider, changed}} {
+		if s.forges(e, f) {
+			forgeries = append(forgeries, f)
+		}
+	}
+	pass := true
+	var said []string
+	for _, f := range forgeries {
+		bad := s.deliver(ctx, f.by, e, f.alter)
+		pass = pass && bad.err == nil && bad.status >= 400 && bad.status < 500
+		said = append(said, fmt.Sprintf("%s %v", f.name, bad))
+	}
 	good, tries := s.settle(ctx, e, settleLimit)
-	refused := bad.err == nil && bad.status >= 400 && bad.status < 500
-	return fmt.Sprintf("the forged one was answered %v, the genuine one %v after %d deliveries", bad, good, tries), refused && good.settled()
+	return fmt.Sprintf("forged ones were answered: %s; the genuine one %v after %d deliveries", strings.Join(said, ", "), good, tries), pass && good.settled()
 }
+
+// forgery is a delivery that is made by somebody, or altered after it was made.
+type forgery struct {
+	name  string
+	by    *webhook.Provider
+	alter func(signed *webhook.Request, header http.Header)
+}
+
+// forges reports whether the provider's own check refuses the forgery: some sign only a part
+// of what they send, or nothing.
+func (s *sender) forges(e *event, f forgery) bool {
+	r, err := s.delivery(f.by, e)
+	if err != nil {
+		return false
+	}
+	f.alter(r, s.unsignedHeader(r))
+	return s.provider.Check(context.Background(), r) != nil
+}
+
+// unsignedHeader is the header of a delivery without what signing it adds.
+func (s *sender) unsignedHeader(r *webhook.Request) http.Header {
+	h := http.Header{}
+	for name := range s.shape.header {
+		h[http.CanonicalHeaderKey(name)] = r.Header.Values(name)
+	}
+	h["Content-Type"] = r.Header.Values("Content-Type")
+	return h
+}
+
+func unsigned(r *webhook.Request, header http.Header) { r.Header = header }
+
+func changed(r *webhook.Request, _ http.Header) { r.Body = append(r.Body, ' ') }

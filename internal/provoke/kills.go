@@ -50,14 +50,14 @@ func (s *sender) killing(ctx context.Context, r *receiver) (events []*event, fir
 		return nil, nil, 0, err
 	}
 	began := time.Now()
-	if a := s.send(ctx, s.provider, newEvent()); a.err != nil {
+	if a := s.send(ctx, newEvent()); a.err != nil {
 		return nil, nil, 0, a.err
 	}
 	took = time.Since(began)
 	for i := range kills {
 		e := newEvent()
 		answered := make(chan answer, 1)
-		go func() { answered <- s.send(ctx, s.provider, e) }()
+		go func() { answered <- s.send(ctx, e) }()
 		if i == kills-1 {
 			a := <-answered
 			answered <- a
@@ -83,7 +83,7 @@ func (s *sender) settleAll(ctx context.Context, events []*event) (wrong []string
 			last, tries := s.settle(ctx, e, s.o.Patience)
 			again := last
 			if last.settled() {
-				again = s.send(ctx, s.provider, e)
+				again = s.send(ctx, e)
 			}
 			if !last.settled() || again.status != last.status {
 				mu.Lock()

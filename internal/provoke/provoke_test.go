@@ -2,6 +2,7 @@ package provoke_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -97,7 +98,7 @@ func TestABadReceiverFails(t *testing.T) {
 	t.Parallel()
 	const (
 		same, atOnce, shuffled, cut = "a new event, then the same again", "8 copies at once", "10 events, each twice, shuffled", "a connection that is cut before the answer"
-		gateway, forged             = "a gateway that turns 200 into 502", "a forged delivery before the genuine one"
+		gateway, forged             = "a gateway that turns 200 into 502", "forged deliveries before the genuine one"
 	)
 	for name, c := range map[string]struct {
 		answer func(id string, times int) int
@@ -133,6 +134,24 @@ func TestABadReceiverFails(t *testing.T) {
 				t.Errorf("%q failed: %v", failed(results), results)
 			}
 		})
+	}
+}
+
+// A receiver that checks signatures only where there are any does not pass.
+func TestUnsignedIsForged(t *testing.T) {
+	t.Parallel()
+	genuine := provoke.Provider("github", "", "secret")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("X-Hub-Signature-256") != "" && genuine.Check(r.Context(), &webhook.Request{Method: r.Method, URL: r.URL, Header: r.Header, Body: body}) != nil {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer server.Close()
+	results := run(t, provoke.Options{URL: server.URL, Provider: "github", Secret: "secret"})
+	last := results[len(results)-1]
+	if len(failed(results)) != 1 || last.Pass || !strings.Contains(last.Saw, "another secret 401, unsigned 200, with a changed body 401") {
+		t.Error(results)
 	}
 }
 

@@ -129,10 +129,13 @@ func (s *sender) delivery(by *webhook.Provider, e *event) (*webhook.Request, err
 	return r, by.SignForTest(r, now)
 }
 
-func (s *sender) request(ctx context.Context, by *webhook.Provider, e *event) (*http.Request, error) {
+func (s *sender) request(ctx context.Context, by *webhook.Provider, e *event, alter func(*webhook.Request, http.Header)) (*http.Request, error) {
 	r, err := s.delivery(by, e)
 	if err != nil {
 		return nil, err
+	}
+	if alter != nil {
+		alter(r, s.unsignedHeader(r))
 	}
 	hr, err := http.NewRequestWithContext(ctx, r.Method, s.o.URL, bytes.NewReader(r.Body))
 	if err != nil {
@@ -166,8 +169,13 @@ func (a answer) String() string {
 }
 
 // send delivers the event once more.
-func (s *sender) send(ctx context.Context, by *webhook.Provider, e *event) answer {
-	hr, err := s.request(ctx, by, e)
+func (s *sender) send(ctx context.Context, e *event) answer {
+	return s.deliver(ctx, s.provider, e, nil)
+}
+
+// deliver delivers it as made by somebody, and altered afterwards.
+func (s *sender) deliver(ctx context.Context, by *webhook.Provider, e *event, alter func(*webhook.Request, http.Header)) answer {
+	hr, err := s.request(ctx, by, e, alter)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -187,7 +195,7 @@ func (s *sender) settle(ctx context.Context, e *event, limit time.Duration) (las
 	over := time.Now().Add(limit)
 	pause := minPause
 	for tries = 1; ; tries++ {
-		last = s.send(ctx, s.provider, e)
+		last = s.send(ctx, e)
 		if !last.notNow() || time.Now().After(over) {
 			return last, tries
 		}
@@ -202,7 +210,7 @@ func (s *sender) settle(ctx context.Context, e *event, limit time.Duration) (las
 
 // hangUp delivers and closes the connection without waiting for the answer.
 func (s *sender) hangUp(ctx context.Context, e *event) error {
-	hr, err := s.request(ctx, s.provider, e)
+	hr, err := s.request(ctx, s.provider, e, nil)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,11 @@ func compile(id *identity) (*extractor, error) {
 		x.replay = &v
 	}
 	for _, path := range id.Volatile {
-		x.volatile = append(x.volatile, one(path).slot)
+		v := one(path)
+		if v.from != fromItem || v.optional {
+			errs = append(errs, fmt.Errorf("what differs between tries must be a path in the event, not %q", path))
+		}
+		x.volatile = append(x.volatile, v.slot)
 	}
 	return x, errors.Join(errs...)
 }

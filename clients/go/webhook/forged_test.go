@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"testing"
 	"time"
 
@@ -149,6 +150,75 @@ func TestAMailgunTokenIsForOneEvent(t *testing.T) {
 	other := *r
 	other.Body = bytes.Replace(r.Body, []byte("Ase7i2zsRYeDXztHGENqRA"), []byte("another-event"), 1)
 	mustBeForged(t, p, &other, "another event beside the signature")
+	said := regexp.MustCompile(`"timestamp": ?"?(\d+)(\d)"?, ?"token": ?"`)
+	if !said.Match(other.Body) {
+		t.Fatalf("the sample is another: %s", other.Body)
+	}
+	other.Body = said.ReplaceAll(other.Body, []byte(`"timestamp": "$1", "token": "$2`))
+	mustBeForged(t, p, &other, "what is signed, cut elsewhere into time and token, beside another event")
+}
+
+// New secrets do not free what tokens of Mailgun were taken for.
+func TestRenewingKeepsMailgunsTokens(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, testProvider("mailgun"))
+	x := sampleOf(t, "mailgun")
+	r := signed(t, s.p, x.Body, x.Header)
+	send := func(body []byte) int {
+		w := httptest.NewRecorder()
+		hr := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+		hr.Header = r.Header
+		s.handler.ServeHTTP(w, hr)
+		return w.Code
+	}
+	if code := send(r.Body); code != 200 {
+		t.Fatal(code)
+	}
+	if err := s.handler.Renew(testProvider("mailgun")); err != nil {
+		t.Fatal(err)
+	}
+	if code := send(bytes.Replace(r.Body, []byte("Ase7i2zsRYeDXztHGENqRA"), []byte("another-event"), 1)); code != 401 && code != 406 {
+		t.Errorf("another event beside the signature was answered %d", code)
+	}
+}
+
+// The signed ID is the event's: with another header beside it a captured delivery is no new
+// event.
+func TestTheSignedIDIsTheEvents(t *testing.T) {
+	t.Parallel()
+	p := testProvider("gitlab-signed")
+	x := sampleOf(t, "gitlab-signed")
+	r := signed(t, p, x.Body, x.Header)
+	r.Header.Set("Idempotency-Key", "another")
+	if items, err := p.Items(r); err != nil || p.Check(t.Context(), r) != nil || len(items) != 1 || items[0].ID != "k1" {
+		t.Errorf("%v %v", items, err)
+	}
+}
+
+// Different events about one thing have different keys.
+func TestEventsAboutOneThingDiffer(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ provider, from, to string }{
+		{"adyen-platform", `{"type":"balancePlatform.accountHolder.updated","data":{"id":"AH1"},"timestamp":"2026-01-02T03:04:05Z"}`, `{"type":"balancePlatform.accountHolder.updated","data":{"id":"AH1"},"timestamp":"2026-01-02T03:05:05Z"}`},
+		{"xendit", `{"event":"refund.succeeded","data":{"id":"rfd-1","payment_id":"py-1","status":"SUCCEEDED"}}`, `{"event":"refund.succeeded","data":{"id":"rfd-2","payment_id":"py-1","status":"SUCCEEDED"}}`},
+	} {
+		p := testProvider(x.provider)
+		id := func(body string) string {
+			t.Helper()
+			items, err := p.Items(&webhook.Request{Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)})
+			if err != nil || len(items) != 1 || items[0].ID == "" {
+				t.Fatalf("%s: %v %v", x.provider, items, err)
+			}
+			return items[0].ID
+		}
+		if a, b := id(x.from), id(x.to); a == b || a != id(x.from) {
+			t.Errorf("%s: two events are both %s", x.provider, a)
+		}
+	}
+	p := webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"header:X-A", "order?"}})
+	if items, err := p.Items(&webhook.Request{Header: http.Header{"X-A": {" "}}, Body: []byte(`{}`)}); err == nil {
+		t.Errorf("a key of nothing: %v", items[0].ID)
+	}
 }
 
 // Credentials that would let everybody in are refused when the handler is made.
@@ -172,6 +242,16 @@ func TestMistakesAreToldAtTheStart(t *testing.T) {
 		"an unknown hash":       webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", Hash: "md5"}),
 		"an order of nothing":   webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Order: "n", OrderUnit: "sequence"}),
 		"an unknown unit":       webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, TimeUnit: "days"}),
+		"a status of failure":   webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Success: 503}),
+		"no header's name":      webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"header:"}}),
+		"a key of a literal":    webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"=x", "id?"}}),
+		"a header that differs": webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"id"}, Volatile: []string{"header:X-Try"}}),
+		"the body that differs": webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"id"}, Volatile: []string{"body:sent_at"}}),
+		"no body is signed":     webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", Signed: "v1"}),
+		"a misspelt body":       webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", Signed: "{Body}"}),
+		"a time of no header":   webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", Signed: "{timestamp}.{body}"}),
+		"an unsigned time":      webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", TimestampHeader: "T"}),
+		"a URL of nobody":       webhook.Generic(webhook.GenericConfig{Name: "x", Secrets: []string{"s"}, SignatureHeader: "X", Signed: "{url}{body}"}),
 		"a path with no step":   webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Key: []string{"a..b"}}),
 		"secrets of no one":     webhook.Generic(webhook.GenericConfig{Name: "x", Unsigned: true, Secrets: []string{"s"}}),
 		"a name that is blank":  webhook.Generic(webhook.GenericConfig{Name: " ", Unsigned: true}),

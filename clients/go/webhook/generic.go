@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -162,10 +164,48 @@ func (c *GenericConfig) check() error {
 			errs = append(errs, fmt.Errorf("%s is %q and must be one of %q", x.what, x.value, x.of[1:]))
 		}
 	}
-	for _, s := range []int{c.Success, c.Stop} {
-		if s != 0 && (s < 200 || s > 599) {
-			errs = append(errs, fmt.Errorf("%d is no status to answer with", s))
+	if c.Success != 0 && (c.Success < 200 || c.Success > 299) {
+		errs = append(errs, fmt.Errorf("%d is no status for success: it must be 200 to 299", c.Success))
+	}
+	if c.Stop != 0 && (c.Stop < 200 || c.Stop > 599) {
+		errs = append(errs, fmt.Errorf("%d is no status to answer with", c.Stop))
+	}
+	for _, expr := range slices.Concat(c.Key, []string{"header:" + cmp.Or(c.SignatureHeader, "X"), "header:" + cmp.Or(c.TimestampHeader, "X")}) {
+		name, is := strings.CutPrefix(strings.TrimSuffix(expr, "?"), "header:")
+		if is && !strings.HasPrefix(name, "body:") && !headerName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("%q is no name of a header", name))
 		}
+	}
+	if len(c.Key) > 0 && !slices.ContainsFunc(c.Key, func(expr string) bool { return !strings.HasPrefix(expr, "=") && !strings.HasSuffix(expr, "?") }) {
+		errs = append(errs, fmt.Errorf("the key %q has no part that every event must have", c.Key))
+	}
+	if !c.Unsigned && !c.Token {
+		errs = append(errs, c.checkSigned())
+	}
+	return errors.Join(errs...)
+}
+
+var headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$") // RFC 9110, 5.1
+
+// checkSigned refuses a template that leaves the body unsigned, or that nobody fills in.
+func (c *GenericConfig) checkSigned() error {
+	signed := template(cmp.Or(c.Signed, "{body}"))
+	var errs []error
+	for _, part := range signed {
+		if strings.HasPrefix(part, "{") && !slices.Contains([]string{"{body}", "{timestamp}", "{url}"}, part) {
+			errs = append(errs, fmt.Errorf("what is signed, %q, has %q: there are {body}, {timestamp} and {url}", c.Signed, part))
+		}
+	}
+	if !slices.Contains(signed, "{body}") {
+		errs = append(errs, fmt.Errorf("what is signed, %q, must have {body}: anybody could send another", c.Signed))
+	}
+	if at := slices.Contains(signed, "{timestamp}"); at && c.TimestampHeader == "" {
+		errs = append(errs, fmt.Errorf("what is signed, %q, has a {timestamp}, and no header is named that holds it", c.Signed))
+	} else if !at && c.TimestampHeader != "" && !strings.HasPrefix(c.TimestampHeader, "body:") {
+		errs = append(errs, fmt.Errorf("what is signed, %q, lacks the {timestamp} of the header %q: anybody could change it", c.Signed, c.TimestampHeader))
+	}
+	if slices.Contains(signed, "{url}") && c.URL == "" {
+		errs = append(errs, fmt.Errorf("what is signed, %q, has a {url}, and none is given", c.Signed))
 	}
 	return errors.Join(errs...)
 }

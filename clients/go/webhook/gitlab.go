@@ -1,5 +1,10 @@
 package webhook
 
+import (
+	"errors"
+	"slices"
+)
+
 // GitLab sends a secret token. It does not repeat by itself: give its [Handler] a
 // [Spool].
 func GitLab(tokens ...string) *Provider {
@@ -7,18 +12,15 @@ func GitLab(tokens ...string) *Provider {
 }
 
 // GitLabSigned is GitLab with a signing token, as in Standard Webhooks. That a secret is
-// written as there is not confirmed.
+// written as there is not confirmed. The event's ID is the one that is signed.
 func GitLabSigned(secrets ...string) *Provider {
-	p := provider("gitlab", credentials{secrets: secrets}, nil)
-	like, err := recipeOf("standard-webhooks")
-	if err == nil {
-		own := *p.recipe
-		own.Authenticity = like.Authenticity
-		p.recipe = &own
-		p.verify, err = standardScheme(&own.Authenticity, p.creds)
+	own, err := recipeOf("gitlab")
+	like, likeErr := recipeOf("standard-webhooks")
+	if err = errors.Join(err, likeErr); err != nil {
+		return &Provider{recipe: &recipe{Name: "gitlab"}, source: "gitlab", err: err}
 	}
-	if err != nil {
-		p.fail(err)
-	}
-	return p
+	r := *own
+	r.Authenticity = like.Authenticity
+	r.Identity.Key = slices.Concat([]keyRecipe{{Of: []string{"header:webhook-id"}, Quality: "PROVIDER_ID"}}, own.Identity.Key)
+	return ofRecipe(&r, credentials{secrets: secrets}, byRecipe)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -14,12 +15,12 @@ import (
 // another event beside its signature. So a token is taken for one event only, as long as
 // this process remembers it.
 func Mailgun(signingKeys ...string) *Provider {
-	return provider("mailgun", credentials{secrets: signingKeys}, func(a *authenticity, c credentials) (verification, error) {
+	seen := &tokens{}
+	p := provider("mailgun", credentials{secrets: signingKeys}, func(a *authenticity, c credentials) (verification, error) {
 		keys, err := keysOf(c.secrets, "text")
 		if err != nil {
 			return nil, err
 		}
-		seen := &tokens{}
 		return func(_ context.Context, r *Request) (time.Time, error) {
 			said, err := scalars(r.Body, mailgunPaths, 4)
 			if err != nil {
@@ -36,7 +37,7 @@ func Mailgun(signingKeys ...string) *Provider {
 				if !hmac.Equal(sig, mac.Sum(nil)) {
 					continue
 				}
-				if !seen.first(token, id) {
+				if !seen.first(at+token, id) { // as they are signed: nothing says where one ends
 					return time.Time{}, forged("its token belongs to another event")
 				}
 				return a.time(at)
@@ -44,6 +45,8 @@ func Mailgun(signingKeys ...string) *Provider {
 			return time.Time{}, forged("no key fits")
 		}, nil
 	})
+	p.tokens = seen
+	return p
 }
 
 var mailgunPaths = func() *node {
@@ -61,6 +64,16 @@ const maxTokens = 20000
 type tokens struct {
 	mu       sync.Mutex
 	now, old map[string]string
+}
+
+// follow goes on with what another memory holds.
+func (t *tokens) follow(old *tokens) {
+	old.mu.Lock()
+	now, before := maps.Clone(old.now), old.old
+	old.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now, t.old = now, before
 }
 
 // first reports whether a token was not used for another event.

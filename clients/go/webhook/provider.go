@@ -21,6 +21,7 @@ type Provider struct {
 	extract func(*Request) ([]*Item, error)
 	headers []string // worth keeping
 	greet   func(*Request) *greeting
+	tokens  *tokens // of a scheme that signs no event, which are good for one each
 	err     error
 }
 

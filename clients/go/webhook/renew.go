@@ -15,6 +15,9 @@ func (h *Handler) Renew(p *Provider) error {
 	case (p.verify == nil) != (old.verify == nil):
 		return fmt.Errorf("webhook: %s: whether requests are signed does not change", p.Name())
 	}
+	if old := h.verifier.Load(); p.tokens != nil && old != p {
+		p.tokens.follow(old.tokens)
+	}
 	h.verifier.Store(p)
 	return nil
 }

@@ -128,15 +128,19 @@ func (v *view) one(xs []value, how func([]string) string) (string, bool) {
 	return how(parts), true
 }
 
-// all is the values as text; false if one that must be there is not, or is blank.
+// all is the values as text; false if one that must be there is not, or is blank, or if all
+// that are no literals are.
 func (v *view) all(xs []value) ([]string, bool) {
 	out := make([]string, 0, len(xs))
+	said := false
 	for _, x := range xs {
 		s, ok := v.get(x)
-		if !x.optional && (!ok || strings.TrimSpace(s) == "") {
+		blank := !ok || strings.TrimSpace(s) == ""
+		if !x.optional && blank {
 			return nil, false
 		}
+		said = said || x.from != literal && !blank
 		out = append(out, s)
 	}
-	return out, true
+	return out, said
 }
