@@ -222,7 +222,11 @@ func decideFail(w *World, c *Fail, p *Policy) Decision {
 	if to == FailedRetryable {
 		delay := c.RetryAfter
 		if delay <= 0 {
-			delay = p.Backoff.Delay(max(1, ev.Attempts), c.Draw)
+			n := max(1, ev.Attempts)
+			if call == EndNotYet && e.NotYetSince != 0 { // its attempts do not count
+				n = max(n, p.Backoff.After(w.Now.Sub(e.NotYetSince)))
+			}
+			delay = p.Backoff.Delay(n, c.Draw)
 		}
 		delay = max(delay, time.Microsecond) // what instants tell apart
 		dr.ew.Due, ev.EndDelay = In(delay), delay

@@ -3,6 +3,7 @@ package idem_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -619,6 +620,35 @@ func TestNotYet(t *testing.T) {
 	wait()
 	if l.state(0) != "DEAD_LETTERED" || l.ev[0].Reason != idem.NotYetExhausted {
 		t.Errorf("%s, %v", l.state(0), l.ev[0].Reason)
+	}
+}
+
+// What is not there yet is asked for ever more rarely, as the backoff says, though its
+// attempts do not count.
+func TestNotYetBacksOff(t *testing.T) {
+	b := idem.DefaultPolicy().Backoff
+	l := newLab(t, func(p *idem.Policy) { p.Backoff, p.NotYetBudget = b, 24*time.Hour })
+	tries, waited, last := 0, time.Duration(0), time.Duration(0)
+	for waited < 24*time.Hour && tries < 1000 {
+		if waited > 0 {
+			l.edit(0, func(e *idem.Event) { e.NotYetSince = clock.Add(-waited) })
+		}
+		l.do(&idem.Fail{Token: l.grant(0, nil), Error: idem.Failure{Kind: idem.NotYet}})
+		pause := l.ev[0].DueAt.Sub(clock)
+		if pause < last || pause > b.Cap || pause > max(2*waited, b.Base) {
+			t.Fatalf("after %v comes a pause of %v, the one before was %v", waited, pause, last)
+		}
+		l.comeDue(0)
+		l.edit(0, func(e *idem.Event) { e.Waived = false })
+		tries, waited, last = tries+1, waited+pause, pause
+	}
+	if last != b.Cap || tries > 50 {
+		t.Errorf("%d tries in a day, the last pause was %v", tries, last)
+	}
+	for _, b := range []idem.Backoff{{Base: 1, Factor: math.Nextafter(1, 2), Cap: 720 * time.Hour}, {Base: time.Second, Factor: 1, Cap: time.Hour}, {Base: time.Second, Factor: 100, Cap: time.Second}} {
+		if n := b.After(100 * 365 * 24 * time.Hour); n < 1 {
+			t.Errorf("%+v: after attempt %d", b, n)
+		}
 	}
 }
 

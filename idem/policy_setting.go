@@ -86,7 +86,7 @@ var Settings = []*Setting{
 	span("backoff_cap", func(p *Policy) *time.Duration { return &p.Backoff.Cap }, time.Millisecond, 30*day, "",
 		"what the longest pause never passes", "an hour after the cause is mended, all is done"),
 	span("not_yet_budget", func(p *Policy) *time.Duration { return &p.NotYetBudget }, 0, 365*day, "",
-		"how long failures of the kind NOT_YET are waited for before the event is dead-lettered; they count as no attempts", "what is missing is usually created the same day"),
+		"how long failures of the kind NOT_YET are waited for before the event is dead-lettered; they count as no attempts, and come as rarely as the backoff says of the time waited so far", "what is missing is usually created the same day"),
 	span("redelivery_min_interval", func(p *Policy) *time.Duration { return &p.WaiveInterval }, 0, time.Hour, "",
 		"least time between two grants that a provider's redelivery gets before the backoff is over", "waiters and repeats must not burn all attempts in one blip"),
 	span("release_delay", func(p *Policy) *time.Duration { return &p.ReleaseDelay }, 0, 30*day, "",

@@ -54,3 +54,13 @@ func (b Backoff) Delay(attempt int32, draw float64) time.Duration {
 	}
 	return max(time.Microsecond, time.Duration((1-draw)*float64(b.Ceiling(attempt))))
 }
+
+// After is the attempt after which the longest delay is as long as what has been waited so
+// far: for tries that are not counted, so that they grow as rare as those that are.
+func (b Backoff) After(waited time.Duration) int32 {
+	if waited <= b.Base || b.Factor <= 1 {
+		return 1
+	}
+	n := 1 + math.Ceil(math.Log(float64(min(waited, b.Cap))/float64(b.Base))/math.Log(b.Factor))
+	return int32(min(n, math.MaxInt32))
+}
