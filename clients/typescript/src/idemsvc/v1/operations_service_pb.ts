@@ -666,8 +666,8 @@ export const OperationsService: GenService<{
    * A replayed event is RECEIVED again with a round of its own and is granted, flagged is_replay, only to who accepts replays; other
    * deliveries are meanwhile answered with what it was settled as. Its finished side effects stay done. A call that starts nothing is
    * never OK: it is refused with NOT_FOUND or REPLAY_REFUSED. Repeating with the same request_id is the same run, about the same
-   * events, and starts nothing a second time, unless 32 later runs have replayed an event since. At most 1000 events a call, and 1000 a minute for each namespace and server, beyond
-   * which it is refused with OVERLOADED before anything is done.
+   * events, and starts nothing a second time, unless 32 later runs have replayed an event since. At most 1000 events a call, and 1000
+   * a minute for each namespace and server, beyond which it is refused with OVERLOADED before anything is done.
    *
    * With to_consumer it is a backfill: another consumer is to work on events that the service has, as on its first ones. Its workers'
    * claims of them are flagged is_replay, too; a delivery that comes before them is granted for itself.
