@@ -652,6 +652,34 @@ func TestNotYetBacksOff(t *testing.T) {
 	}
 }
 
+// A pause that is shorter than instants tell apart is the same when it is told again.
+func TestTheShortestPause(t *testing.T) {
+	l := newLab(t, nil)
+	l.do(&idem.Fail{Token: l.grant(0, nil), Error: idem.Failure{Kind: idem.Retryable}, RetryAfter: 1})
+	if e := l.ev[0]; e.DueAt.Sub(clock) != time.Microsecond || e.EndDelay != time.Microsecond {
+		t.Errorf("due after %v, told %v", e.DueAt.Sub(clock), e.EndDelay)
+	}
+}
+
+// An operator who has an event tried again after a replay that failed has begun something
+// new: it is no longer what it was before that replay.
+func TestARetryEndsWhatAReplayLeft(t *testing.T) {
+	l := newLab(t, nil)
+	terminal := func(tok idem.Token) {
+		l.do(&idem.Fail{Token: tok, Error: idem.Failure{Kind: idem.Terminal}})
+	}
+	terminal(l.grant(0, nil))
+	l.do(&idem.Replay{Event: l.dom.ids[0], RequestID: "r"})
+	terminal(l.grant(0, func(c *idem.Claim) { c.AcceptReplay = true }))
+	if !l.ev[0].ReplayFailed {
+		t.Fatal("the replay has not failed")
+	}
+	l.do(&idem.Resolve{Event: l.dom.ids[0], To: idem.ResolveRetry})
+	if l.ev[0].ReplayFailed || l.state(0) != "RECEIVED" {
+		t.Errorf("%s, replay failed: %v", l.state(0), l.ev[0].ReplayFailed)
+	}
+}
+
 // TestStarsSurvive: while an event merely waits, its last claim may still complete: it is
 // lost only by a newer grant, an operator's decision or a lane given on.
 func TestStarsSurvive(t *testing.T) {
